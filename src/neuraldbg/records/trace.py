@@ -1,0 +1,140 @@
+"""A recorded run, as the rules read it: series of numbers, facts, and the data flow of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from neuraldbg.records.observation import Fact, FlowEdge, Observation, Place
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity over time: a row per observation, a column per place."""
+
+    #: Step of each row, ascending; shape (rows,). A step that was observed twice (accumulation) has two rows.
+    steps: IntArray
+    #: Shape (rows, places); NaN where a place was not observed.
+    values: FloatArray
+    places: tuple[Place, ...]
+
+    def __bool__(self) -> bool:
+        return self.values.size > 0
+
+    def column(self, place: str) -> tuple[IntArray, FloatArray]:
+        """Steps and values of one place, without the rows in which it was not observed; both of shape (rows,)."""
+        for index, candidate in enumerate(self.places):
+            if candidate.name == place:
+                column = self.values[:, index]
+                seen = ~np.isnan(column)
+                return self.steps[seen], column[seen]
+        return np.empty(0, np.int64), np.empty(0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(place.name for place in self.places)
+
+    @cached_property
+    def first(self) -> FloatArray:
+        """The first observed value of each place; shape (places,)."""
+        out = np.full(self.values.shape[1], np.nan)
+        for index in range(self.values.shape[1]):
+            seen = np.flatnonzero(~np.isnan(self.values[:, index]))
+            if seen.size:
+                out[index] = self.values[seen[0], index]
+        return out
+
+
+EMPTY_SERIES = Series(np.empty(0, np.int64), np.empty((0, 0)), ())
+
+
+class Trace:
+    """Everything that was recorded of one run. Read-only; needs no torch."""
+
+    def __init__(
+        self,
+        places: Iterable[Place],
+        observations: Iterable[Observation],
+        facts: Iterable[Fact],
+        meta: Mapping[str, Any],
+    ) -> None:
+        self.places = tuple(places)
+        self.meta = dict(meta)
+        self._by_identifier = {place.identifier: place for place in self.places}
+        self._observations: dict[str, list[Observation]] = {}
+        for observation in observations:
+            self._observations.setdefault(observation.quantity, []).append(observation)
+        self._facts: dict[str, list[Fact]] = {}
+        for fact in facts:
+            self._facts.setdefault(fact.name, []).append(fact)
+        self._series: dict[str, Series] = {}
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        return tuple(sorted(self._observations))
+
+    def series(self, quantity: str) -> Series:
+        """The series of a quantity; empty (and false) when it was never observed."""
+        if quantity not in self._series:
+            self._series[quantity] = self._build(self._observations.get(quantity, ()))
+        return self._series[quantity]
+
+    def scalar(self, quantity: str, place: str | None = None) -> tuple[IntArray, FloatArray]:
+        """Steps and values of a quantity at one place (the only or first one if not named)."""
+        series = self.series(quantity)
+        if not series:
+            return np.empty(0, np.int64), np.empty(0)
+        return series.column(series.places[0].name if place is None else place)
+
+    def facts(self, name: str) -> tuple[Fact, ...]:
+        """All facts of one name, earliest first."""
+        return tuple(sorted(self._facts.get(name, ()), key=lambda fact: fact.step))
+
+    def place(self, kind: str, name: str) -> Place | None:
+        for place in self.places:
+            if place.kind == kind and place.name == name:
+                return place
+        return None
+
+    @cached_property
+    def flow(self) -> tuple[FlowEdge, ...]:
+        """The data flow between module outputs, from the autograd graph of a real step."""
+        found = self.facts("model.flow")
+        if not found:
+            return ()
+        edges = found[-1].data["edges"]
+        return tuple(FlowEdge(source, target, tuple(operations)) for source, target, operations in edges)
+
+    @cached_property
+    def last_step(self) -> int:
+        """The last step seen, -1 when there was none."""
+        return int(self.meta.get("last_step", -1))
+
+    @property
+    def steps(self) -> int:
+        """How many steps were seen."""
+        return self.last_step + 1
+
+    def _build(self, observations: Iterable[Observation]) -> Series:
+        rows = sorted(observations, key=lambda observation: observation.step)
+        if not rows:
+            return EMPTY_SERIES
+        identifiers = sorted({identifier for row in rows for identifier in row.places})
+        index = {identifier: position for position, identifier in enumerate(identifiers)}
+        values = np.full((len(rows), len(identifiers)), np.nan)
+        columns: dict[tuple[int, ...], IntArray] = {}
+        for position, row in enumerate(rows):
+            where = columns.get(row.places)
+            if where is None:
+                where = columns[row.places] = np.array([index[i] for i in row.places], np.int64)
+            values[position, where] = row.values
+        steps = np.array([row.step for row in rows], np.int64)
+        return Series(steps, values, tuple(self._by_identifier[i] for i in identifiers))
