@@ -4,7 +4,7 @@ from neuraldbg.records.diagnosis import OUTCOMES, CausalLink, CoupledFailure, Di
 from neuraldbg.records.event import EVENT_TYPES, STATES, SemanticEvent
 from neuraldbg.records.hypothesis import FAILURE_TYPES, CausalHypothesis, Explanations, Finding
 from neuraldbg.records.observation import PLACE_KINDS, Fact, FlowEdge, Observation, Place
-from neuraldbg.records.trace import Series, Trace
+from neuraldbg.records.trace import Block, Series, Trace
 
 __all__ = [
     "EVENT_TYPES",
@@ -12,6 +12,7 @@ __all__ = [
     "OUTCOMES",
     "PLACE_KINDS",
     "STATES",
+    "Block",
     "CausalHypothesis",
     "CausalLink",
     "CoupledFailure",

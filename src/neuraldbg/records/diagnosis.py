@@ -9,8 +9,8 @@ from typing import Any
 from neuraldbg.records.event import SemanticEvent
 from neuraldbg.records.hypothesis import CausalHypothesis, Finding
 
-#: "healthy": nothing failed. "failed": a cause is named. "uncertain": it failed, and two causes explain it equally well.
-#: "unseen": nothing could be judged (no step was taken, say).
+#: "healthy": nothing failed. "failed": a cause is named. "uncertain": it failed, and two causes explain it equally
+#: well. "unseen": nothing could be judged (no step was taken, say).
 OUTCOMES = ("healthy", "failed", "uncertain", "unseen")
 
 

@@ -60,4 +60,8 @@ class SemanticEvent:
         first, last = self.step_range
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
         sentence = self.metadata.get("sentence")
-        return f"{steps}: {sentence}" if sentence else f"{steps}: {self.place} went from {self.from_state} to {self.to_state}"
+        return (
+            f"{steps}: {sentence}"
+            if sentence
+            else f"{steps}: {self.place} went from {self.from_state} to {self.to_state}"
+        )

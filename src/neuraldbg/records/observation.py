@@ -18,7 +18,7 @@ class Place:
     identifier: int
     #: One of PLACE_KINDS.
     kind: str
-    #: ``named_modules()`` path for a module ("" is the root), ``named_parameters()`` path for a parameter, else a label.
+    #: ``named_modules()`` path of a module ("" is the root), ``named_parameters()`` path of a parameter, else a label.
     name: str
     #: Constant properties: class, shape, dtype, fan-in, source position.
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,18 @@ class Series:
         return out
 
 
+@dataclass(frozen=True)
+class Block:
+    """Rows of one quantity that share their places, as arrays; how a trace file keeps observations."""
+
+    #: Shape (rows,).
+    steps: IntArray
+    #: Identifiers of the places; shape (places,).
+    places: IntArray
+    #: Shape (rows, places).
+    values: FloatArray
+
+
 EMPTY_SERIES = Series(np.empty(0, np.int64), np.empty((0, 0)), ())
 
 
@@ -65,10 +78,14 @@ class Trace:
         observations: Iterable[Observation],
         facts: Iterable[Fact],
         meta: Mapping[str, Any],
+        blocks: Mapping[str, Sequence[Block]] | None = None,
     ) -> None:
+        """Take observations one by one, or as blocks by quantity (from a file); a series is built at its first use."""
         self.places = tuple(places)
         self.meta = dict(meta)
         self._by_identifier = {place.identifier: place for place in self.places}
+        self._by_name = {(place.kind, place.name): place for place in self.places}
+        self._blocks = dict(blocks or {})
         self._observations: dict[str, list[Observation]] = {}
         for observation in observations:
             self._observations.setdefault(observation.quantity, []).append(observation)
@@ -79,12 +96,13 @@ class Trace:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        return tuple(sorted(self._observations))
+        return tuple(sorted({*self._observations, *self._blocks}))
 
     def series(self, quantity: str) -> Series:
         """The series of a quantity; empty (and false) when it was never observed."""
         if quantity not in self._series:
-            self._series[quantity] = self._build(self._observations.get(quantity, ()))
+            blocks = [*self._blocks.get(quantity, ()), *_as_blocks(self._observations.get(quantity, ()))]
+            self._series[quantity] = self._build(blocks)
         return self._series[quantity]
 
     def scalar(self, quantity: str, place: str | None = None) -> tuple[IntArray, FloatArray]:
@@ -99,10 +117,8 @@ class Trace:
         return tuple(sorted(self._facts.get(name, ()), key=lambda fact: fact.step))
 
     def place(self, kind: str, name: str) -> Place | None:
-        for place in self.places:
-            if place.kind == kind and place.name == name:
-                return place
-        return None
+        """The place of that kind and name, or None."""
+        return self._by_name.get((kind, name))
 
     @cached_property
     def flow(self) -> tuple[FlowEdge, ...]:
@@ -123,18 +139,31 @@ class Trace:
         """How many steps were seen."""
         return self.last_step + 1
 
-    def _build(self, observations: Iterable[Observation]) -> Series:
-        rows = sorted(observations, key=lambda observation: observation.step)
-        if not rows:
+    def _build(self, blocks: Sequence[Block]) -> Series:
+        if not blocks:
             return EMPTY_SERIES
-        identifiers = sorted({identifier for row in rows for identifier in row.places})
-        index = {identifier: position for position, identifier in enumerate(identifiers)}
-        values = np.full((len(rows), len(identifiers)), np.nan)
-        columns: dict[tuple[int, ...], IntArray] = {}
-        for position, row in enumerate(rows):
-            where = columns.get(row.places)
-            if where is None:
-                where = columns[row.places] = np.array([index[i] for i in row.places], np.int64)
-            values[position, where] = row.values
-        steps = np.array([row.step for row in rows], np.int64)
-        return Series(steps, values, tuple(self._by_identifier[i] for i in identifiers))
+        steps = np.concatenate([block.steps for block in blocks])
+        identifiers = np.unique(np.concatenate([block.places for block in blocks]))
+        values = np.full((len(steps), len(identifiers)), np.nan)
+        row = 0
+        for block in blocks:
+            columns = np.searchsorted(identifiers, block.places)
+            values[row : row + len(block.steps), columns] = block.values
+            row += len(block.steps)
+        if np.any(steps[1:] < steps[:-1]):
+            order = np.argsort(steps, kind="stable")  # rows of one step stay in the order of their observation
+            steps, values = steps[order], values[order]
+        return Series(steps, values, tuple(self._by_identifier[int(identifier)] for identifier in identifiers))
+
+
+def _as_blocks(observations: Sequence[Observation]) -> list[Block]:
+    """One block per run of observations of the same places."""
+    return [
+        Block(
+            np.array([row.step for row in rows], np.int64),
+            np.array(places, np.int64),
+            np.array([row.values for row in rows], np.float64).reshape(len(rows), len(places)),
+        )
+        for places, group in groupby(observations, key=lambda observation: observation.places)
+        for rows in [list(group)]
+    ]

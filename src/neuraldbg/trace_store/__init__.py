@@ -1,0 +1,16 @@
+"""The trace file: one SQLite file per run, written while it trains, read on any machine, without torch."""
+
+from neuraldbg.trace_store.location import list_traces, new_trace_path, trace_folder
+from neuraldbg.trace_store.reader import read_diagnosis, read_trace, summary, write_diagnosis
+from neuraldbg.trace_store.writer import TraceWriter
+
+__all__ = [
+    "TraceWriter",
+    "list_traces",
+    "new_trace_path",
+    "read_diagnosis",
+    "read_trace",
+    "summary",
+    "trace_folder",
+    "write_diagnosis",
+]
