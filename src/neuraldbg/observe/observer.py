@@ -1,0 +1,257 @@
+"""Turns what torch does inside the block into observations. Each callback is guarded: it never raises into the loop."""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from neuraldbg.observe import forensics, source
+from neuraldbg.observe.forward import ForwardObserver
+from neuraldbg.observe.loss import LossObserver
+from neuraldbg.observe.patches import Patches
+from neuraldbg.observe.recorder import Recorder
+from neuraldbg.observe.rounds import Rounds
+from neuraldbg.observe.schedule import Schedule
+from neuraldbg.observe.update import UpdateObserver
+from neuraldbg.observe.watched import Watched
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def guarded(method: Method) -> Method:
+    """Count the time as ours, and turn an error of ours into a note in the trace instead of the user's problem."""
+
+    @functools.wraps(method)
+    def call(self: Observer, *args: Any, **kwargs: Any) -> Any:
+        if not self.listening:
+            return None
+        self.schedule.enter()
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:
+            self.recorder.failed(method.__name__, error)
+            return None
+        finally:
+            self.schedule.leave()
+
+    return call  # type: ignore[return-value]
+
+
+class Observer:
+    """Listens to one training loop."""
+
+    def __init__(self, recorder: Recorder, schedule: Schedule, watched: Watched, discover: bool) -> None:
+        self.recorder = recorder
+        self.schedule = schedule
+        self.watched = watched
+        self.rounds = Rounds()
+        self.patches = Patches(self)
+        self.forward = ForwardObserver(recorder, watched, discover)
+        self.loss = LossObserver(recorder, watched, self.forward)
+        self.update = UpdateObserver(recorder, watched)
+        self.in_backward = False
+        self.sampling = True
+        self.on_alarm: Callable[[str, dict[str, Any]], None] | None = None
+        self._active = False
+        self._thread = threading.get_ident()
+        self._alarmed: set[str] = set()
+
+    @property
+    def listening(self) -> bool:
+        """Whether callbacks count: the block is open, and this is the thread that opened it."""
+        return self._active and threading.get_ident() == self._thread
+
+    def start(self) -> None:
+        self._active = True
+        self._thread = threading.get_ident()
+        self.patches.install()
+        self._sample(True)
+
+    def stop(self) -> None:
+        self._active = False
+        self.patches.remove()
+        try:
+            self.recorder.finish(self.rounds)
+            self.loss.finish(self.rounds.step)
+            self.recorder.writer.set_meta("sampling", self.schedule.report)
+        except Exception as error:
+            self.recorder.failed("stop", error)
+
+    # forward -----------------------------------------------------------------------------------------------------
+
+    def on_forward_begins(self, module: nn.Module, inputs: Any) -> None:
+        if not self.in_backward and not torch.compiler.is_compiling():
+            self._forward_begins(module, inputs)
+
+    def on_forward_ends(self, module: nn.Module, inputs: Any, keywords: Any, output: Any) -> None:
+        # Inside a backward the forwards are activation checkpointing's second ones.
+        if not self.in_backward and not torch.compiler.is_compiling():
+            self._forward_ends(module, inputs, keywords, output)
+
+    @guarded
+    def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
+        self.forward.begins(module, inputs, self.rounds.step)
+
+    @guarded
+    def _forward_ends(self, module: nn.Module, inputs: Any, keywords: Any, output: Any) -> None:
+        self.forward.ends(module, inputs, keywords, output, self.rounds.step, self.schedule)
+
+    # backward ----------------------------------------------------------------------------------------------------
+
+    @guarded
+    def on_backward_begins(self, tensors: Any) -> None:
+        roots = [tensors] if isinstance(tensors, Tensor) else [t for t in tensors if isinstance(t, Tensor)]
+        if not roots:
+            return
+        frame = source.user_frame(2)
+        place: Hashable = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else "backward"
+        first_of_round = self.rounds.fresh or self.rounds.backwards == 0
+        if self.rounds.begins_round(place):
+            self._close_round()
+        self.rounds.backward(place)
+        step = self.rounds.step
+        value = self.loss.value(roots[0], place, frame, step)
+        if self.sampling:
+            self.forward.close_step()
+            if first_of_round:
+                self.update.gradients_left(step, self.loss.scale)
+            self.loss.structure(roots, step)
+        if value is not None and not math.isfinite(value):
+            self._non_finite_loss(roots, step, value)
+        elif value is not None and self.loss.is_spike(value):
+            self.schedule.alarm()
+
+    @guarded
+    def on_backward_ends(self) -> None:
+        step = self.rounds.step
+        if self.sampling:
+            self.update.after_backward(step, self.loss.scale)
+        self.forward.release()
+        self.recorder.release_if_waiting(self.rounds)
+        if self.rounds.optimizer_steps == 0:
+            self.recorder.write(self.rounds)
+            if self.rounds.by_backward:
+                self._sample(self.schedule.next_step(self.sampling))
+
+    def _non_finite_loss(self, roots: list[Tensor], step: int, value: float) -> None:
+        self.schedule.alarm()
+        if "loss" in self._alarmed:
+            return
+        self._alarmed.add("loss")
+        data: dict[str, Any] = {"value": "nan" if math.isnan(value) else "inf", "step": step}
+        if not self.forward.saved_tensors_hooked:
+            root = roots[0].grad_fn
+            if root is not None:
+                data["producer"] = forensics.find_producer(root, self.forward.owners)
+        data["bad_parameters"] = [
+            name for name, parameter in self.watched.parameters() if not bool(torch.isfinite(parameter.detach()).all())
+        ][:50]
+        self.recorder.fact("nonfinite.loss", step, None, data)
+        if self.on_alarm is not None:
+            self.on_alarm("loss", data)
+
+    # update ------------------------------------------------------------------------------------------------------
+
+    def on_optimizer_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        self._optimizer_step(optimizer)
+
+    @guarded
+    def _optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+        step = self.rounds.step
+        self.update.settings(optimizer, step)
+        if self.sampling:
+            alarm = self.update.before_step(optimizer, step, self.loss.scale_at(optimizer))
+            if alarm and "gradient" not in self._alarmed:
+                self._alarmed.add("gradient")
+                self.schedule.alarm()
+                self._non_finite_gradient(optimizer, step)
+
+    def _non_finite_gradient(self, optimizer: torch.optim.Optimizer, step: int) -> None:
+        named = [
+            (self.watched.parameter_names.get(id(p), "?"), p.grad)
+            for group in optimizer.param_groups
+            for p in group["params"]
+            if p.grad is not None
+        ]
+        bad = forensics.first_bad_gradients(named)
+        hazards = self.loss.hazards()
+        data = {"parameters": bad[:50], "bad": len(bad), "of": len(named), "hazards": hazards, "step": step}
+        self.recorder.fact("nonfinite.gradient", step, None, data)
+        if self.on_alarm is not None:
+            self.on_alarm("gradient", data)
+
+    def on_optimizer_stepped(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        self._optimizer_stepped(optimizer)
+
+    @guarded
+    def _optimizer_stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        if self.sampling:
+            self.update.after_step(optimizer, self.rounds.step)
+        self._stepped(optimizer, skipped=False)
+
+    def _stepped(self, optimizer: torch.optim.Optimizer, skipped: bool) -> None:
+        self.rounds.optimizer_stepped(id(optimizer), skipped)
+        self.recorder.release(self.rounds)
+        if self.sampling:
+            self.update.membership(self.rounds.step)
+        if self.rounds.ends_round(id(optimizer)):
+            self._close_round()
+
+    def _close_round(self) -> None:
+        """What was measured goes to the writer, and the next step's observing is decided. Safe to call twice."""
+        step = self.rounds.step
+        if self.recorder.closed_step == step:
+            return
+        self.recorder.write(self.rounds)
+        self.recorder.closed_step = step
+        self.forward.release()
+        self._sample(self.schedule.next_step(self.sampling))
+
+    def _sample(self, sampling: bool) -> None:
+        self.sampling = sampling
+        if sampling:
+            self.patches.attach_module_hooks()
+        else:
+            self.patches.detach_module_hooks()
+
+    # loss scaler -------------------------------------------------------------------------------------------------
+
+    @guarded
+    def on_scale(self, scaler: Any) -> None:
+        self.loss.scaled_by(scaler, self.rounds.step)
+
+    @guarded
+    def on_unscale(self, scaler: Any, optimizer: torch.optim.Optimizer) -> None:
+        self.loss.unscaled(optimizer)
+
+    @guarded
+    def on_scaler_step(self, scaler: Any, optimizer: torch.optim.Optimizer) -> None:
+        self.loss.unscales_in_step(optimizer)
+        if self.sampling:
+            self.update.before_unscale(optimizer, self.rounds.step, self.loss.scale_at(optimizer))
+
+    @guarded
+    def on_step_skipped(self, optimizer: torch.optim.Optimizer) -> None:
+        self.recorder.observe("optimizer.skipped", self.rounds.step, self.update.place(optimizer), 1.0)
+        self._stepped(optimizer, skipped=True)
+
+    # evaluation --------------------------------------------------------------------------------------------------
+
+    @guarded
+    def on_evaluation_loss(self, name: str, result: Any) -> None:
+        frame = source.user_frame(2)
+        self.loss.evaluation(name, result, frame, self.rounds.step)
+
+    @guarded
+    def record_loss(self, loss: Any) -> None:
+        """A loss that the user hands over: kept unless a backward has shown it already."""
+        frame = source.user_frame(2)
+        self.loss.recorded(loss, frame, self.rounds.step)
+
+

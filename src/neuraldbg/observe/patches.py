@@ -1,0 +1,150 @@
+"""Everything that is put into torch while a session is open, each with its undoing.
+
+All of it is global to the process and none of it touches the user's objects: a model that is copied, pickled or saved
+inside the block carries nothing of ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional
+from torch.nn.modules import module as module_hooks
+from torch.optim import optimizer as optimizer_hooks
+
+if TYPE_CHECKING:
+    from neuraldbg.observe.observer import Observer
+
+#: Losses whose value is kept when they are computed without gradients: that is what validation looks like.
+EVALUATION_LOSSES = (
+    "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "kl_div", "gaussian_nll_loss", "poisson_nll_loss", "hinge_embedding_loss",
+    "cosine_embedding_loss", "triplet_margin_loss", "margin_ranking_loss", "ctc_loss",
+)  # fmt: skip
+
+
+class Patches:
+    """Puts the observer's callbacks into torch, and takes all of them out again."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._stack = contextlib.ExitStack()
+        self._module_hooks: list[Any] = []
+
+    def install(self) -> None:
+        observer = self._observer
+        with contextlib.ExitStack() as stack:
+            self._replace(stack, torch.autograd, "backward", self._wrap_backward)
+            for handle in (
+                optimizer_hooks.register_optimizer_step_pre_hook(observer.on_optimizer_step),
+                optimizer_hooks.register_optimizer_step_post_hook(observer.on_optimizer_stepped),
+            ):
+                stack.callback(handle.remove)
+            scaler = torch.amp.GradScaler if hasattr(torch.amp, "GradScaler") else torch.cuda.amp.GradScaler
+            self._replace(stack, scaler, "scale", self._wrap_scale)
+            self._replace(stack, scaler, "unscale_", self._wrap_unscale)
+            self._replace(stack, scaler, "step", self._wrap_scaler_step)
+            for name in EVALUATION_LOSSES:
+                if hasattr(torch.nn.functional, name):
+                    self._replace(stack, torch.nn.functional, name, functools.partial(self._wrap_loss, name))
+            stack.callback(self.detach_module_hooks)
+            self._stack = stack.pop_all()
+
+    def remove(self) -> None:
+        self._stack.close()
+
+    def attach_module_hooks(self) -> None:
+        """Two global hooks; about two microseconds to put in and take out, so that unobserved steps carry none."""
+        if not self._module_hooks:
+            observer = self._observer
+            self._module_hooks = [
+                module_hooks.register_module_forward_pre_hook(observer.on_forward_begins),
+                module_hooks.register_module_forward_hook(observer.on_forward_ends, with_kwargs=True),
+            ]
+
+    def detach_module_hooks(self) -> None:
+        for handle in self._module_hooks:
+            handle.remove()
+        self._module_hooks = []
+
+    @staticmethod
+    def _replace(stack: contextlib.ExitStack, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
+        original = getattr(owner, name)
+        replacement = functools.wraps(original)(wrap(original))
+        setattr(owner, name, replacement)
+
+        def undo() -> None:
+            # Somebody may have wrapped ours in the meantime; taking theirs away would break them.
+            if getattr(owner, name) is replacement:
+                setattr(owner, name, original)
+
+        stack.callback(undo)
+
+    def _wrap_backward(self, original: Any) -> Any:
+        observer = self._observer
+
+        def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            if not observer.listening or observer.in_backward:
+                return original(tensors, *args, **kwargs)
+            observer.on_backward_begins(tensors)
+            observer.in_backward = True
+            try:
+                return original(tensors, *args, **kwargs)
+            finally:
+                observer.in_backward = False
+                observer.on_backward_ends()
+
+        return backward
+
+    def _wrap_scale(self, original: Any) -> Any:
+        observer = self._observer
+
+        def scale(scaler: Any, outputs: Any) -> Any:
+            scaled = original(scaler, outputs)
+            if observer.listening:
+                observer.on_scale(scaler)
+            return scaled
+
+        return scale
+
+    def _wrap_unscale(self, original: Any) -> Any:
+        observer = self._observer
+
+        def unscale_(scaler: Any, optimizer: Any) -> Any:
+            result = original(scaler, optimizer)
+            if observer.listening:
+                observer.on_unscale(scaler, optimizer)
+            return result
+
+        return unscale_
+
+    def _wrap_scaler_step(self, original: Any) -> Any:
+        observer = self._observer
+
+        def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if not observer.listening:
+                return original(scaler, optimizer, *args, **kwargs)
+            before = observer.rounds.optimizer_steps
+            observer.on_scaler_step(scaler, optimizer)
+            result = original(scaler, optimizer, *args, **kwargs)
+            if observer.rounds.optimizer_steps == before and scaler.is_enabled():
+                observer.on_step_skipped(optimizer)
+            return result
+
+        return step
+
+    def _wrap_loss(self, name: str, original: Any) -> Any:
+        observer = self._observer
+
+        def loss(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            # is_compiling comes first: under a compiler's trace it is a constant, and the rest is never traced.
+            if not torch.compiler.is_compiling() and observer.listening and not torch.is_grad_enabled():
+                observer.on_evaluation_loss(name, result)
+            return result
+
+        return loss

@@ -1,0 +1,76 @@
+"""Counting steps, for loops of any shape.
+
+One *round* is what a researcher calls a step: everything from one update of the weights to the next. A loop with two
+optimizers (a GAN) makes both steps in one round; a loop that accumulates makes several backwards in one.
+
+A new round begins with a backward from a place in the code that has run its backward in this round already, once some
+optimizer has stepped in between. As long as no optimizer has ever stepped, each backward counts as a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+#: Backwards without a single optimizer step after which steps are counted by backwards.
+PATIENCE = 64
+
+
+class Rounds:
+    """The step counter."""
+
+    def __init__(self) -> None:
+        self.round = 0
+        self.backwards = 0
+        self.optimizer_steps = 0
+        self.skipped_steps = 0
+        #: Backwards since the round began.
+        self.backwards_in_round = 0
+        self._places: set[Hashable] = set()
+        self._stepped: list[int] = []
+        self._last_round: list[int] = []
+
+    @property
+    def by_backward(self) -> bool:
+        """Whether backwards are counted, for want of an optimizer step."""
+        return self.optimizer_steps == 0 and self.backwards > PATIENCE
+
+    @property
+    def step(self) -> int:
+        return max(0, self.backwards - 1) if self.by_backward else self.round
+
+    @property
+    def seen_anything(self) -> bool:
+        return self.backwards > 0 or self.optimizer_steps > 0
+
+    def begins_round(self, place: Hashable) -> bool:
+        """Whether a backward from ``place`` would open a new round."""
+        return bool(self._stepped) and place in self._places
+
+    def backward(self, place: Hashable) -> None:
+        """A backward begins."""
+        if self.begins_round(place):
+            self.round += 1
+            self.backwards_in_round = 0
+            self._places.clear()
+            self._last_round, self._stepped = self._stepped, []
+        self._places.add(place)
+        self.backwards += 1
+        self.backwards_in_round += 1
+
+    def optimizer_stepped(self, optimizer: int, skipped: bool = False) -> None:
+        """An optimizer has made its step, or a loss scaler has skipped it."""
+        if optimizer in self._stepped and not self._places:
+            self.round += 1
+            self._last_round, self._stepped = self._stepped, []
+        self.optimizer_steps += 1
+        self.skipped_steps += skipped
+        self._stepped.append(optimizer)
+
+    def ends_round(self, optimizer: int) -> bool:
+        """Whether this step is, by what the round before was like, the last one of its round."""
+        return not self._last_round or optimizer == self._last_round[-1]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether no backward has come since the last optimizer step."""
+        return bool(self._stepped)

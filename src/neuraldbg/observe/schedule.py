@@ -1,0 +1,88 @@
+"""Which steps are observed: an allowance first, then a measured budget, bursts on alarm.
+
+A step that is not observed carries no module hook at all; what it costs is a wrapped ``backward`` and two optimizer
+hooks, some microseconds.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+#: Steps that are always observed at the start: failures of initialization and wiring show here.
+OPENING = 20
+#: Steps observed in full after an alarm.
+BURST = 20
+
+
+@dataclass
+class Schedule:
+    """Decides, step by step, whether the next one is observed."""
+
+    #: Seconds of observing that are free: a short run is seen at every step.
+    allowance: float = 1.0
+    #: Share of the run's time that observing may take once the allowance is used up.
+    budget: float = 0.03
+    #: Observe every step whatever it costs.
+    every_step: bool = False
+
+    def __post_init__(self) -> None:
+        self._started = time.perf_counter()
+        self._spent = 0.0
+        self._entered = 0.0
+        self._depth = 0
+        self._observed = 0
+        self._steps = 0
+        self._burst = 0
+        self._mean_cost = 0.0
+        self._cost_at_step = 0.0
+        self._over_since: float | None = None
+        self._spent_over = 0.0
+
+    def enter(self) -> None:
+        """Time from here to ``leave`` is ours."""
+        if self._depth == 0:
+            self._entered = time.perf_counter()
+        self._depth += 1
+
+    def leave(self) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._spent += time.perf_counter() - self._entered
+
+    def alarm(self) -> None:
+        """Something is wrong: look closely for a while, once per stretch of calm."""
+        if self._burst == 0:
+            self._burst = BURST
+
+    def next_step(self, observed: bool) -> bool:
+        """Called at the end of a step; whether the next one is observed."""
+        self._steps += 1
+        cost = self._spent - self._cost_at_step
+        self._cost_at_step = self._spent
+        if observed:
+            self._observed += 1
+            self._mean_cost = cost if self._observed == 1 else 0.8 * self._mean_cost + 0.2 * cost
+        if self.every_step or self._observed < OPENING:
+            return True
+        if self._burst > 0:
+            self._burst -= 1
+            return True
+        if self._spent < self.allowance:
+            return True
+        now = time.perf_counter()
+        if self._over_since is None:
+            # From here on the budget counts, without debt from the allowance.
+            self._over_since, self._spent_over = now, self._spent
+        allowed = self.budget * (now - self._over_since)
+        return self._spent - self._spent_over + self._mean_cost <= allowed
+
+    @property
+    def report(self) -> dict[str, float]:
+        """What was sampled, for the report."""
+        return {
+            "steps": self._steps,
+            "observed_steps": self._observed,
+            "seconds_observing": self._spent,
+            "seconds": time.perf_counter() - self._started,
+        }

@@ -1,0 +1,48 @@
+"""Where in the user's code something happens."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from types import FrameType
+
+import torch
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_LIBRARIES = tuple(
+    {sysconfig.get_paths()[name] + os.sep for name in ("purelib", "platlib", "stdlib")} | {_PACKAGE, _TORCH}
+)
+_known: dict[str, bool] = {}
+
+
+def _is_library(filename: str) -> bool:
+    known = _known.get(filename)
+    if known is None:
+        known = _known[filename] = filename.startswith(("<frozen", "<string")) or filename.startswith(_LIBRARIES)
+    return known
+
+
+def user_frame(depth: int = 1) -> FrameType | None:
+    """The innermost frame outside torch, the standard library, installed packages and NeuralDBG."""
+    try:
+        frame: FrameType | None = sys._getframe(depth)
+    except ValueError:
+        return None
+    while frame is not None and _is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def location(frame: FrameType | None) -> str | None:
+    """``train.py:57``, relative to the working folder where possible; None without a frame."""
+    if frame is None:
+        return None
+    filename = frame.f_code.co_filename
+    try:
+        relative = os.path.relpath(filename)
+    except (ValueError, OSError):
+        relative = filename
+    shown = filename if relative.startswith("..") else relative
+    return f"{shown}:{frame.f_lineno}"

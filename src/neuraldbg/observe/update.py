@@ -1,0 +1,305 @@
+"""What the optimizer's hooks see: gradients, weights, updates, settings, membership."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from neuraldbg.observe.quantities import parameters as quantities
+from neuraldbg.observe.watched import Watched, fan_in_of, parameter_details
+
+if TYPE_CHECKING:
+    from neuraldbg.observe.recorder import Recorder
+
+#: Settings of a parameter group that are read and kept.
+_SETTINGS = (
+    "lr", "momentum", "weight_decay", "betas", "eps", "nesterov", "dampening", "alpha", "amsgrad", "maximize", "decoupled_weight_decay",
+)  # fmt: skip
+#: Observed steps at which symmetry between units is measured; it is slow to change.
+_SYMMETRY_STEPS = frozenset({0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000})
+
+
+class _Snapshot:
+    """Sampled weights and gradients just before a step."""
+
+    def __init__(self, parameters: list[Tensor], sample: quantities.ParameterSample) -> None:
+        self.parameters = parameters
+        self.sample = sample
+        self.weights = sample.take(parameters)
+        self.gradients = sample.take([p.grad for p in parameters if p.grad is not None])
+
+
+class UpdateObserver:
+    """One per session; keeps the sampled gradient of the observed step before, per optimizer."""
+
+    def __init__(self, recorder: Recorder, watched: Watched) -> None:
+        self._recorder = recorder
+        self._watched = watched
+        self._optimizers: dict[int, weakref.ref[torch.optim.Optimizer]] = {}
+        self._names: dict[int, str] = {}
+        self._settings: dict[int, str] = {}
+        self._rates: dict[tuple[int, int], float] = {}
+        self._snapshots: dict[int, _Snapshot] = {}
+        self._gradients_before: dict[int, tuple[Tensor, float]] = {}
+        self._updates_before: dict[int, Tensor] = {}
+        self._samples: dict[int, tuple[tuple[int, ...], quantities.ParameterSample]] = {}
+        self._initial: set[int] = set()
+        self._membership = ""
+        self._membership_checks = 0
+        self._observed = 0
+
+    # names -------------------------------------------------------------------------------------------------------
+
+    def place(self, optimizer: torch.optim.Optimizer) -> int:
+        key = id(optimizer)
+        if key not in self._names or self._optimizers[key]() is not optimizer:
+            self._names[key] = f"{type(optimizer).__name__}#{len(self._names)}" if self._names else type(optimizer).__name__
+            self._optimizers[key] = weakref.ref(optimizer)
+        return self._recorder.place("optimizer", self._names[key], {"class": type(optimizer).__name__})
+
+    def _parameter_place(self, parameter: Tensor) -> int | None:
+        name = self._watched.parameter_names.get(id(parameter))
+        if name is None:
+            return None
+        return self._recorder.place("parameter", name, parameter_details(parameter))
+
+    # settings ----------------------------------------------------------------------------------------------------
+
+    def settings(self, optimizer: torch.optim.Optimizer, step: int) -> None:
+        """Learning rates at every change; the other settings as a fact at every change. Called at every step."""
+        place = self.place(optimizer)
+        groups = optimizer.param_groups
+        for index, group in enumerate(groups[:8]):
+            rate = group.get("lr")
+            if isinstance(rate, Tensor):
+                rate = float(rate) if rate.device.type == "cpu" else None
+            if isinstance(rate, (int, float)) and self._rates.get((place, index)) != rate:
+                self._rates[(place, index)] = float(rate)
+                name = self._names[id(optimizer)] + (f".group{index}" if index else "")
+                self._recorder.observe("optimizer.learning_rate", step, self._recorder.place("optimizer", name), float(rate))
+        # Settings other than the rate hardly change: comparing their text at observed steps would be waste.
+        key = tuple(group.get(name) for group in groups[:8] for name in ("weight_decay", "momentum", "eps") if name in group)
+        signature = repr(key) + str(len(groups))
+        if self._settings.get(place) != signature:
+            self._settings[place] = signature
+            self._recorder.fact("optimizer.settings", step, place, _describe(optimizer, self._watched))
+
+    # gradients ---------------------------------------------------------------------------------------------------
+
+    def gradients_left(self, step: int, scale: float) -> None:
+        """The norm of gradients that a backward after a step finds: not zero where they were not cleared."""
+        gradients = [quantities.dense(p.grad) for _, p in self._watched.parameters() if p.grad is not None]
+        place = self._recorder.place("run", "gradients")
+        gradients = [g for g in gradients if g.device.type != "meta"]
+        total = torch.stack(torch._foreach_norm(gradients)).float().norm() / scale if gradients else 0.0
+        self._recorder.add("gradient.left_norm", place, total)
+
+    def after_backward(self, step: int, scale: float) -> None:
+        """The norm of all gradients as the backward left them, unscaled: before any clipping."""
+        gradients = [quantities.dense(p.grad) for _, p in self._watched.parameters() if p.grad is not None]
+        gradients = [g for g in gradients if g.device.type != "meta" and g.numel()]
+        if gradients:
+            norms = [n.float() for n in torch._foreach_norm(gradients)]
+            total = torch.stack(norms).norm() / scale
+            self._recorder.add("gradient.norm_after_backward", self._recorder.place("run", "gradients"), total)
+
+    def before_unscale(self, optimizer: torch.optim.Optimizer, step: int, scale: float) -> None:
+        """The norm of the gradients as GradScaler.step receives them: where they still carry the scale, a clip shows."""
+        gradients = [quantities.dense(p.grad) for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        if gradients:
+            total = torch.stack([n.float() for n in torch._foreach_norm(gradients)]).norm()
+            place = self._recorder.place("run", "scaler")
+            self._recorder.add("scaler.norm_in_step", place, total)
+            self._recorder.add("scaler.scale_in_step", place, float(scale))
+
+    def before_step(self, optimizer: torch.optim.Optimizer, step: int, scale: float) -> bool:
+        """Measure what the step starts from; true when a gradient is not finite (known at once on the CPU only)."""
+        recorder = self._recorder
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        mine = [p for p in held if id(p) in self._watched.parameter_names and p.device.type != "meta" and p.numel()]
+        outside = [p for _, p in self._watched.parameters() if p.grad is not None and self._is_orphan(p)]
+        for parameter in outside[:500]:
+            place = self._parameter_place(parameter)
+            if place is not None:
+                recorder.add("parameter.gradient_norm", place, _norm(quantities.dense(parameter.grad)))  # type: ignore[arg-type]
+                recorder.add("parameter.update_norm", place, 0.0)
+        self._measure_initial(mine)
+        measured = [p for p in mine if p.grad is not None and p.grad.numel()]
+        for parameter in mine:
+            if parameter.grad is None:
+                place = self._parameter_place(parameter)
+                if place is not None:
+                    recorder.add("parameter.has_gradient", place, 0.0)
+        if not measured:
+            return False
+        gradients = [quantities.dense(p.grad) for p in measured if p.grad is not None]
+        norms = [norm.float() for norm in torch._foreach_norm(gradients)]
+        for parameter, norm in zip(measured, norms):
+            place = self._parameter_place(parameter)
+            if place is not None:
+                recorder.add("parameter.has_gradient", place, 1.0)
+                recorder.add("parameter.gradient_norm", place, norm)
+        same_device = len({n.device for n in norms}) == 1
+        total = torch.stack(norms).norm() if same_device else torch.tensor(float("nan"))
+        run = recorder.place("run", self._run_name(optimizer))
+        recorder.add("gradient.norm", run, total)
+        if same_device:
+            self._snapshot(optimizer, measured, step)
+        self._observed += 1
+        if self._observed - 1 in _SYMMETRY_STEPS:
+            for parameter in measured:
+                place = self._parameter_place(parameter)
+                if place is not None:
+                    quantities.measure_symmetry(recorder.pending, place, parameter)
+        return total.device.type == "cpu" and same_device and not math.isfinite(float(total))
+
+    def _run_name(self, optimizer: torch.optim.Optimizer) -> str:
+        self.place(optimizer)
+        return self._names[id(optimizer)]
+
+    def _is_orphan(self, parameter: Tensor) -> bool:
+        for reference in self._optimizers.values():
+            optimizer = reference()
+            if optimizer is not None and any(parameter is p for g in optimizer.param_groups for p in g["params"]):
+                return False
+        return True
+
+    def _measure_initial(self, parameters: list[Tensor]) -> None:
+        for parameter in parameters:
+            if id(parameter) in self._initial:
+                continue
+            self._initial.add(id(parameter))
+            place = self._parameter_place(parameter)
+            if place is None or not parameter.is_floating_point() or parameter.layout != torch.strided or parameter.numel() < 2:
+                continue
+            values = parameter.detach().reshape(-1)[:200_000].float()
+            deviation, mean = torch.std_mean(values, correction=0)
+            fan_in = fan_in_of(parameter)
+            self._recorder.add("parameter.initial_std", place, deviation)
+            self._recorder.add("parameter.initial_mean", place, mean)
+            if fan_in:
+                self._recorder.add("parameter.initial_scale", place, deviation * math.sqrt(fan_in))
+
+    def _snapshot(self, optimizer: torch.optim.Optimizer, measured: list[Tensor], step: int) -> None:
+        key = id(optimizer)
+        identity = tuple(id(p) for p in measured)
+        known = self._samples.get(key)
+        if known is None or known[0] != identity:
+            known = self._samples[key] = (identity, quantities.ParameterSample(measured))
+            self._gradients_before.pop(key, None)
+            self._updates_before.pop(key, None)
+        snapshot = self._snapshots[key] = _Snapshot(measured, known[1])
+        recorder = self._recorder
+        run = recorder.place("run", self._run_name(optimizer))
+        gradients = snapshot.gradients
+        if gradients.numel() != snapshot.weights.numel():
+            # A sparse gradient has fewer elements than its parameter: no elementwise comparison.
+            del self._snapshots[key]
+            return
+        recorder.add("gradient.zero_share", run, (gradients == 0).float().mean())
+        norm = gradients.norm()
+        before = self._gradients_before.get(key)
+        if before is not None and before[0].numel() == gradients.numel():
+            recorder.add("gradient.cosine", run, torch.dot(gradients, before[0]) / (norm * before[1]).clamp_min(1e-30))
+        self._gradients_before[key] = (gradients, norm)  # type: ignore[assignment]
+        for parameter, value in zip(measured, known[1].norms(snapshot.weights)):
+            place = self._parameter_place(parameter)
+            if place is not None:
+                recorder.add("parameter.weight_norm", place, value)
+
+    # after the step ----------------------------------------------------------------------------------------------
+
+    def after_step(self, optimizer: torch.optim.Optimizer, step: int) -> None:
+        key = id(optimizer)
+        snapshot = self._snapshots.pop(key, None)
+        if snapshot is None:
+            return
+        recorder = self._recorder
+        after = snapshot.sample.take(snapshot.parameters)
+        update = after - snapshot.weights
+        run = recorder.place("run", self._run_name(optimizer))
+        norm = update.norm()
+        recorder.add("update.norm", run, norm)
+        recorder.add("update.ratio", run, norm / snapshot.weights.norm().clamp_min(1e-30))
+        recorder.add("update.dot_gradient", run, torch.dot(update, snapshot.gradients))
+        recorder.add("update.largest", run, update.abs().amax() if update.numel() else 0.0)
+        before = self._updates_before.get(key)
+        if before is not None and before.numel() == update.numel():
+            recorder.add("update.cosine", run, torch.dot(update, before) / (norm * before.norm()).clamp_min(1e-30))
+        self._updates_before[key] = update
+        elements = float(update.numel())
+        recorder.add("update.elements", run, elements)
+        for parameter, value in zip(snapshot.parameters, snapshot.sample.norms(update)):
+            place = self._parameter_place(parameter)
+            if place is not None:
+                recorder.add("parameter.update_norm", place, value)
+        if any(p.dtype in (torch.float16, torch.bfloat16) for p in snapshot.parameters):
+            self._unchanged(snapshot, update)
+
+    def _unchanged(self, snapshot: _Snapshot, update: Tensor) -> None:
+        """In 16 bit: entries with a gradient that a step left where they were."""
+        sizes = snapshot.sample.sizes
+        for parameter, moved, gradient in zip(snapshot.parameters, update.split(sizes), snapshot.gradients.split(sizes)):
+            place = self._parameter_place(parameter)
+            if place is not None and parameter.dtype in (torch.float16, torch.bfloat16):
+                has_gradient = gradient != 0
+                share = ((moved == 0) & has_gradient).float().sum() / has_gradient.float().sum().clamp_min(1)
+                self._recorder.add("parameter.unchanged_share", place, share)
+                self._recorder.add("parameter.gradient_zero_share", place, (gradient == 0).float().mean())
+
+    # membership --------------------------------------------------------------------------------------------------
+
+    def membership(self, step: int) -> None:
+        """Which parameters train, have gradients, and are held by an optimizer: a fact at every change."""
+        self._membership_checks += 1
+        if self._membership_checks > 5 and self._membership_checks % 10:
+            return
+        self.membership_now(step)
+
+    def membership_now(self, step: int) -> None:
+        held: set[int] = set()
+        stepping = 0
+        for reference in self._optimizers.values():
+            optimizer = reference()
+            if optimizer is not None:
+                stepping += 1
+                held.update(id(p) for group in optimizer.param_groups for p in group["params"])
+        rows = {
+            name: [int(parameter.requires_grad), int(id(parameter) in held), int(parameter.grad is not None)]
+            for name, parameter in self._watched.parameters()
+        }
+        foreign = len(held - self._watched.parameter_names.keys())
+        # Gradients come and go with zero_grad; only the lasting columns make a change.
+        signature = repr([(name, row[:2]) for name, row in rows.items()]) + str(foreign)
+        if signature != self._membership:
+            self._membership = signature
+            data: dict[str, Any] = {"parameters": rows, "optimizers": stepping, "foreign": foreign}
+            data["elements"] = {name: parameter.numel() for name, parameter in self._watched.parameters()}
+            self._recorder.fact("model.membership", step, None, data)
+
+
+def _norm(value: Tensor) -> Tensor:
+    return torch.linalg.vector_norm(value.float() if value.dtype != torch.float64 else value).float()
+
+
+def _describe(optimizer: torch.optim.Optimizer, watched: Watched) -> dict[str, Any]:
+    groups = []
+    for group in optimizer.param_groups[:8]:
+        entry: dict[str, Any] = {}
+        for name in _SETTINGS:
+            value = group.get(name)
+            if isinstance(value, Tensor):
+                value = float(value) if value.device.type == "cpu" else None
+            if isinstance(value, (tuple, list)):
+                value = [float(item) for item in value if isinstance(item, (int, float))]
+            if isinstance(value, (int, float, bool, list)):
+                entry[name] = value
+        entry["parameters"] = len(group["params"])
+        entry["watched"] = sum(id(p) in watched.parameter_names for p in group["params"])
+        entry["elements"] = sum(p.numel() for p in group["params"])
+        groups.append(entry)
+    return {"class": type(optimizer).__name__, "groups": groups}

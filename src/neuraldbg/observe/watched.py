@@ -1,0 +1,172 @@
+"""The modules and parameters that are watched, and their names."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+from torch.nn.modules.instancenorm import _InstanceNorm
+
+_LINEAR = (nn.Linear, nn.Bilinear)
+_CONVOLUTION = (nn.modules.conv._ConvNd,)
+_NORMS = tuple(
+    getattr(nn, name)
+    for name in ("LayerNorm", "GroupNorm", "RMSNorm", "LocalResponseNorm", "CrossMapLRN2d")
+    if hasattr(nn, name)
+)
+_ACTIVATIONS = (
+    nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.PReLU, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Sigmoid, nn.Tanh,
+    nn.Softmax, nn.LogSoftmax, nn.Softplus, nn.Softsign, nn.Hardtanh, nn.Hardsigmoid, nn.Hardswish, nn.LogSigmoid,
+    nn.Threshold, nn.GLU, nn.Softmax2d, nn.Softmin, nn.RReLU, nn.Tanhshrink, nn.Softshrink, nn.Hardshrink,
+)  # fmt: skip
+
+
+def kind_of(module: nn.Module) -> str:
+    """The role of a module: linear, convolution, norm, activation, dropout, embedding, recurrent, attention, loss, other."""
+    if isinstance(module, _LINEAR):
+        return "linear"
+    if isinstance(module, _CONVOLUTION):
+        return "convolution"
+    if isinstance(module, (_BatchNorm, _InstanceNorm, *_NORMS)):
+        return "norm"
+    if isinstance(module, _ACTIVATIONS):
+        return "activation"
+    if isinstance(module, (_DropoutNd,)):
+        return "dropout"
+    if isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
+        return "embedding"
+    if isinstance(module, (nn.RNNBase, nn.RNNCellBase)):
+        return "recurrent"
+    if isinstance(module, nn.MultiheadAttention):
+        return "attention"
+    if isinstance(module, nn.modules.loss._Loss):
+        return "loss"
+    return "container" if next(module.children(), None) is not None else "other"
+
+
+def has_mode(module: nn.Module) -> bool:
+    """Whether train and eval mode differ for the module itself."""
+    if isinstance(module, _DropoutNd):
+        return module.p > 0
+    if isinstance(module, (_BatchNorm, _InstanceNorm)):
+        return bool(module.track_running_stats)
+    return isinstance(module, (nn.RNNBase, nn.MultiheadAttention)) and float(getattr(module, "dropout", 0)) > 0
+
+
+def details_of(module: nn.Module) -> dict[str, Any]:
+    """Constant properties of a module that rules ask for."""
+    details: dict[str, Any] = {"class": type(module).__name__, "kind": kind_of(module)}
+    if has_mode(module):
+        details["has_mode"] = True
+    if isinstance(module, _DropoutNd):
+        details["probability"] = float(module.p)
+    if isinstance(module, nn.Module) and details["kind"] in ("recurrent", "attention"):
+        details["dropout"] = float(getattr(module, "dropout", 0) or 0)
+    if isinstance(module, _BatchNorm):
+        details["batch_norm"] = True
+    if next(module.children(), None) is None:
+        details["leaf"] = True
+    return details
+
+
+def fan_in_of(parameter: Tensor) -> int:
+    """Inputs that feed one unit: the product of all dimensions but the first; 0 for vectors and scalars."""
+    return int(parameter[0].numel()) if parameter.dim() >= 2 and parameter.shape[0] > 0 else 0
+
+
+class Watched:
+    """Names for modules and parameters, by identity. Holds the roots weakly: watching keeps nothing alive."""
+
+    def __init__(self) -> None:
+        self._roots: list[tuple[str, weakref.ref[nn.Module]]] = []
+        self.module_names: dict[int, str] = {}
+        self.parameter_names: dict[int, str] = {}
+        self._signature: tuple[int, ...] = ()
+
+    def add_root(self, module: nn.Module, name: str = "") -> None:
+        self._roots.append((name, weakref.ref(module)))
+        self.refresh()
+
+    def roots(self) -> Iterator[tuple[str, nn.Module]]:
+        for name, reference in self._roots:
+            module = reference()
+            if module is not None:
+                yield name, module
+
+    def modules(self) -> Iterator[tuple[str, nn.Module]]:
+        """Every watched module once, with its path."""
+        seen: set[int] = set()
+        for name, root in self.roots():
+            for path, module in _named_modules(root, name):
+                if id(module) not in seen:
+                    seen.add(id(module))
+                    yield path, module
+
+    def parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """Every registered parameter once, with its path."""
+        seen: set[int] = set()
+        for name, root in self.roots():
+            for path, parameter in root.named_parameters():
+                if id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    yield _join(name, path), parameter
+
+    def refresh(self) -> bool:
+        """Read names again; true when modules or parameters were added, removed or replaced."""
+        modules = {id(module): path for path, module in self.modules()}
+        parameters = {id(parameter): path for path, parameter in self.parameters()}
+        changed = modules.keys() != self.module_names.keys() or parameters.keys() != self.parameter_names.keys()
+        self.module_names, self.parameter_names = modules, parameters
+        return changed
+
+    def name_unregistered(self, module: nn.Module) -> str | None:
+        """The path of a module that a watched module holds in a plain list, tuple or dict, and so does not register.
+
+        A plain Python list hides modules from ``parameters()``; the attribute that holds the list is the place to mend.
+        """
+        for path, owner in self.modules():
+            for attribute, value in vars(owner).items():
+                if attribute.startswith("_") and attribute != "_modules" and not isinstance(value, (list, tuple, dict)):
+                    continue
+                if attribute in ("_modules", "_parameters", "_buffers"):
+                    continue
+                for key, held in _held(value):
+                    if held is module:
+                        return _join(_join(path, attribute), key)
+                    if isinstance(held, nn.Module):
+                        for inner, child in held.named_modules():
+                            if child is module:
+                                return _join(_join(_join(path, attribute), key), inner)
+        return None
+
+
+def _held(value: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        return [(str(key), item) for key, item in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [(str(index), item) for index, item in enumerate(value)]
+    return []
+
+
+def _join(left: str, right: str) -> str:
+    return f"{left}.{right}" if left and right else left or right
+
+
+def _named_modules(root: nn.Module, prefix: str) -> Iterator[tuple[str, nn.Module]]:
+    for path, module in root.named_modules():
+        yield _join(prefix, path), module
+
+
+def parameter_details(parameter: Tensor) -> dict[str, Any]:
+    """Constant properties of a parameter that rules ask for."""
+    return {
+        "shape": list(parameter.shape),
+        "elements": int(parameter.numel()),
+        "dtype": str(parameter.dtype).removeprefix("torch."),
+        "fan_in": fan_in_of(parameter) if parameter.layout == torch.strided else 0,
+    }

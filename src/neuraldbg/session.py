@@ -1,0 +1,235 @@
+"""NeuralDbg: the context manager around a training loop."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from neuraldbg.errors import NestedSessionError, TrainingFailure, UnknownFailureType, UsageError
+from neuraldbg.observe.observer import Observer
+from neuraldbg.observe.recorder import Recorder
+from neuraldbg.observe.schedule import Schedule
+from neuraldbg.observe.watched import Watched, parameter_details
+from neuraldbg.pipeline import diagnose
+from neuraldbg.records import (
+    FAILURE_TYPES,
+    CausalHypothesis,
+    CoupledFailure,
+    Diagnosis,
+    Explanations,
+    SemanticEvent,
+)
+from neuraldbg.trace_store.location import new_trace_path
+from neuraldbg.trace_store.reader import read_trace, write_diagnosis
+from neuraldbg.trace_store.writer import TraceWriter
+
+_open = threading.local()
+
+
+class NeuralDbg:
+    """Watches the training loop inside its block, and explains afterwards why it failed.
+
+    Args:
+        model: the model to watch; None watches whatever modules are called and trained in the block.
+        path: where the trace goes; by default a new file in ``.neuraldbg/`` of the working folder.
+        allowance: seconds of observing that are free, so that a short run is seen at every step.
+        budget: share of the run's time that observing may take after that.
+        preset: ``light`` (budget 0.01, allowance 0.2), ``standard``, or ``every_step``.
+        on_non_finite: what to do at a non-finite loss or gradient: ``record`` changes nothing; ``raise`` stops in that
+            step, before the optimizer, with the verdict as the message.
+        limit_bytes: size of the trace file above which old detail is thinned.
+
+    Raises:
+        NestedSessionError: on entering, when another block is open in this thread.
+        UsageError: for an argument that cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | None = None,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        allowance: float = 1.0,
+        budget: float = 0.03,
+        preset: Literal["light", "standard", "every_step"] = "standard",
+        on_non_finite: Literal["record", "raise"] = "record",
+        limit_bytes: int = 200_000_000,
+        script: str | None = None,
+    ) -> None:
+        if model is not None and not isinstance(model, nn.Module):
+            raise UsageError(
+                f"NeuralDbg expects a torch.nn.Module or nothing, found {type(model).__name__}; "
+                "pass the model, or call NeuralDbg() to watch every model that is trained in the block"
+            )
+        if preset not in ("light", "standard", "every_step"):
+            raise UsageError(f"preset expects light, standard or every_step, found {preset!r}")
+        if on_non_finite not in ("record", "raise"):
+            raise UsageError(f"on_non_finite expects record or raise, found {on_non_finite!r}")
+        if preset == "light":
+            allowance, budget = min(allowance, 0.2), min(budget, 0.01)
+        self._model = model
+        self._given_path = path
+        self._schedule_settings = (float(allowance), float(budget), preset == "every_step")
+        self._on_non_finite = on_non_finite
+        self._limit_bytes = limit_bytes
+        self._script = script
+        self._observer: Observer | None = None
+        self._writer: TraceWriter | None = None
+        self._diagnosis: Diagnosis | None = None
+        self._open = False
+        #: The trace file; None before the block was entered.
+        self.path: Path | None = None
+
+    # the block ---------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> NeuralDbg:
+        if getattr(_open, "session", None) is not None:
+            raise NestedSessionError(
+                "NeuralDbg expects one block at a time, and another one is open around this one; "
+                "leave it first, or watch both models with a single NeuralDbg()"
+            )
+        self.path = Path(self._given_path) if self._given_path is not None else new_trace_path(self._script)
+        self._diagnosis = None
+        allowance, budget, every_step = self._schedule_settings
+        self._writer = TraceWriter(self.path, _environment(self._script), self._limit_bytes)
+        recorder = Recorder(self._writer)
+        watched = Watched()
+        if self._model is not None:
+            watched.add_root(self._model)
+            _describe_parameters(recorder, watched)
+        schedule = Schedule(allowance, budget, every_step)
+        self._observer = Observer(recorder, schedule, watched, discover=self._model is None)
+        _open.session = self
+        self._open = True
+        try:
+            self._observer.start()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        if error is not None and self._observer is not None and not isinstance(error, TrainingFailure):
+            data = {"type": type(error).__name__, "message": str(error)[:2000]}
+            self._observer.recorder.fact("run.exception", self._observer.rounds.step, None, data)
+        self._close()
+        return False
+
+    def _close(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        _open.session = None
+        if self._observer is not None:
+            self._observer.stop()
+        if self._writer is not None:
+            self._writer.close()
+
+    def record_loss(self, loss: Any) -> None:
+        """Hand over a loss that no backward shows: of a gradient-free method, or of validation (under no_grad).
+
+        Args:
+            loss: one number, as a tensor of one element or a float.
+        """
+        if self._observer is not None and self._open:
+            self._observer.record_loss(loss)
+
+    # the answer --------------------------------------------------------------------------------------------------
+
+    def diagnosis(self) -> Diagnosis:
+        """Everything that can be said about the run so far. Kept once the block is left."""
+        if self._diagnosis is not None:
+            return self._diagnosis
+        if self._writer is None or self.path is None:
+            return Diagnosis("unseen", "Nothing was watched: the block was never entered.", 0)
+        if self._open:
+            if self._observer is not None:
+                self._observer.recorder.write(self._observer.rounds)
+            self._writer.flush()
+            return diagnose(read_trace(self.path))
+        self._diagnosis = diagnose(read_trace(self.path))
+        write_diagnosis(self.path, self._diagnosis)
+        return self._diagnosis
+
+    def explain_failure(self, failure_type: str | None = None) -> Explanations:
+        """Ranked hypotheses of why training failed; empty, and false, when nothing failed.
+
+        Args:
+            failure_type: keep only hypotheses of one of FAILURE_TYPES.
+
+        Raises:
+            UnknownFailureType: with the list of those that exist.
+        """
+        diagnosis = self.diagnosis()
+        chosen = diagnosis.hypotheses
+        if failure_type is not None:
+            _check(failure_type)
+            chosen = tuple(h for h in chosen if failure_type in h.failure_types)
+        note = "Nothing failed" if not diagnosis.hypotheses else f"Nothing of type {failure_type!r} failed"
+        return Explanations(chosen, diagnosis.steps, note)
+
+    def get_causal_hypotheses(self) -> tuple[CausalHypothesis, ...]:
+        """All hypotheses, also the weak ones, best first."""
+        return self.diagnosis().candidates
+
+    def trace_causal_chain(self, failure_type: str | None = None) -> tuple[str, ...]:
+        """The chain from root to symptom of the best hypothesis of a failure type, one line each; () when none."""
+        explanations = self.explain_failure(failure_type)
+        return explanations[0].causal_chain if explanations else ()
+
+    def detect_coupled_failures(self) -> tuple[CoupledFailure, ...]:
+        """Pairs of events of which one accounts for the other, with direction, lag and strength."""
+        from neuraldbg.graph.build import coupled_failures
+
+        return coupled_failures(self.diagnosis())
+
+    def export_mermaid_causal_graph(self) -> str:
+        """The causal graph of the run as a Mermaid flowchart."""
+        from neuraldbg.report.mermaid import causal_graph
+
+        return causal_graph(self.diagnosis())
+
+    @property
+    def events(self) -> tuple[SemanticEvent, ...]:
+        """The semantic events of the run, earliest first."""
+        return self.diagnosis().events
+
+    def _repr_html_(self) -> str:
+        return self.explain_failure()._repr_html_()
+
+    def __repr__(self) -> str:
+        state = "open" if self._open else "closed" if self._writer is not None else "not entered"
+        return f"<NeuralDbg {state}, trace {self.path}>"
+
+
+def _check(failure_type: str) -> None:
+    if failure_type not in FAILURE_TYPES:
+        raise UnknownFailureType(f"failure_type expects one of {', '.join(FAILURE_TYPES)}; found {failure_type!r}")
+
+
+def _environment(script: str | None) -> dict[str, Any]:
+    return {
+        "script": script or (sys.argv[0] if sys.argv and sys.argv[0] else "interactive"),
+        "arguments": sys.argv[1:],
+        "folder": os.getcwd(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "platform": platform.platform(),
+        "threads": torch.get_num_threads(),
+        "cuda": torch.version.cuda if torch.cuda.is_available() else None,
+    }
+
+
+def _describe_parameters(recorder: Recorder, watched: Watched) -> None:
+    for name, parameter in watched.parameters():
+        recorder.place("parameter", name, parameter_details(parameter))
