@@ -123,9 +123,9 @@ def test_a_spawned_child_that_imports_the_script_again_opens_nothing(tmp_path):
     result = run_script(
         tmp_path,
         """
-        import multiprocessing, os
-        from neuraldbg.trace_store import TraceWriter
-        writer = TraceWriter(f"run-{os.getpid()}.ndbg", {})  # no guard: the child comes by here as well
+        import multiprocessing
+        from neuraldbg.trace_store import TraceWriter, new_trace_path
+        writer = TraceWriter(new_trace_path(__file__), {})  # no guard: the child comes by here as well
         writer.observe("value", 0, (writer.place("loss", "loss"),), (1.0,))
 
         def work(inherited):
@@ -141,7 +141,7 @@ def test_a_spawned_child_that_imports_the_script_again_opens_nothing(tmp_path):
         """,
     )
     assert result.returncode == 0, result.stderr
-    (path,) = tmp_path.glob("*.ndbg*")
+    (path,) = (tmp_path / ".neuraldbg").glob("*.ndbg*")
     assert read_trace(path).last_step == 0
 
 

@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from neuraldbg.trace_store._process import imports_the_script_again
 from neuraldbg.trace_store._warn import warn
 
 SUFFIX = ".ndbg"
@@ -34,6 +35,8 @@ def new_trace_path(script: str | None = None) -> Path:
     raises: where no folder can be written at all, the path is not reserved, and the writer will say that it failed.
     """
     stem = f"{_clean(script)}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.getpid()}"
+    if imports_the_script_again():  # no writer will follow
+        return Path(stem + SUFFIX)
     try:
         return _reserve(_made(trace_folder()), stem)
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: "~" without a home

@@ -69,8 +69,7 @@ def format_of(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
         raise NotATrace(
-            f"{str(path)!r}: expected a NeuralDBG trace, found a file of another kind; "
-            "name a file that ends in .ndbg."
+            f"{str(path)!r}: expected a NeuralDBG trace, found a file of another kind; name a file that ends in .ndbg."
         )
     if version > FORMAT_VERSION:
         raise TraceTooNew(

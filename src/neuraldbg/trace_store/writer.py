@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import multiprocessing
 import os
 import sqlite3
 import threading
@@ -17,6 +16,7 @@ from typing import Any
 
 from neuraldbg.errors import TraceError, UsageError
 from neuraldbg.records import PLACE_KINDS
+from neuraldbg.trace_store._process import imports_the_script_again
 from neuraldbg.trace_store._warn import warn
 from neuraldbg.trace_store.codec import plain_json
 from neuraldbg.trace_store.storage import FactRow, MetaRow, PlaceRow, Row, Storage
@@ -51,8 +51,7 @@ class TraceWriter:
             limit_bytes: size from which old detail is thinned, see thinning.py.
         """
         self._be_inert(Path(path))
-        # "spawn" runs the main script again to find the functions in it; a session at its top level is not meant.
-        if getattr(multiprocessing.current_process(), "_inheriting", False):
+        if imports_the_script_again():
             return
         try:
             self._storage = Storage(self._path, limit_bytes)
