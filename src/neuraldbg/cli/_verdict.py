@@ -1,0 +1,70 @@
+"""From a trace file to its verdict; needs no torch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuraldbg.errors import TraceError
+
+if TYPE_CHECKING:
+    from neuraldbg.records import Diagnosis, Trace
+
+#: Quantities that are drawn as small curves: name in the trace → label.
+CURVES: Mapping[str, str] = {
+    "loss.value": "loss",
+    "evaluation.loss": "validation loss",
+    "optimizer.lr": "learning rate",
+}
+
+
+def judge(path: Path) -> tuple[Diagnosis, Trace]:
+    """Reads a trace and diagnoses it; raises TraceError where it cannot be read."""
+    from neuraldbg.pipeline import diagnose
+    from neuraldbg.trace_store.reader import read_trace
+
+    trace = read_trace(path)
+    return diagnose(trace), trace
+
+
+def keep(path: Path, diagnosis: Diagnosis) -> None:
+    """Keeps the verdict with the trace, for ``neuraldbg list``; a trace that cannot be written is left as it is."""
+    from neuraldbg.trace_store.reader import write_diagnosis
+
+    with suppress(TraceError):
+        write_diagnosis(path, diagnosis)
+
+
+def curves(trace: Trace) -> dict[str, list[float]]:
+    """The series that a verbose verdict draws, by their labels."""
+    drawn = {}
+    for quantity, label in CURVES.items():
+        _, values = trace.scalar(quantity)
+        if len(values) > 1:
+            drawn[label] = [float(value) for value in values]
+    return drawn
+
+
+def is_running(meta: Mapping[str, Any]) -> bool:
+    """Whether the process that writes the trace seems to be alive still, on this machine."""
+    process = meta.get("pid")
+    if meta.get("ended") is not None or not isinstance(process, int) or process <= 0:
+        return False
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def shown_path(path: str) -> str:
+    """The path relative to the working folder where it lies below it."""
+    with suppress(OSError, ValueError):
+        relative = os.path.relpath(path)
+        return path if relative.startswith("..") else relative
+    return path

@@ -1,0 +1,58 @@
+"""``neuraldbg run``: a script as it is, watched."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from neuraldbg.cli._launch import Launch
+from neuraldbg.cli._program import Program
+from neuraldbg.errors import UsageError
+
+
+class COMMAND_CLASS(TyperCommand):
+    """Reads options up to the script's name, or the module's, and leaves all others to the script; as python does."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with_value = {
+            option
+            for parameter in self.params
+            if parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False)
+            for option in parameter.opts
+        }
+        position = 0
+        while position < len(args) and args[position].startswith("-"):
+            argument = args[position]
+            if argument == "--":
+                return super().parse_args(ctx, args)
+            position += 2 if argument in with_value else 1
+            if argument.startswith("-m"):
+                break
+        return super().parse_args(ctx, [*args[:position], "--", *args[position:]])
+
+
+def command(
+    script: Annotated[list[str] | None, typer.Argument(metavar="SCRIPT [ARGS]", show_default=False)] = None,
+    module: Annotated[str | None, typer.Option("-m", metavar="MODULE", help="Run a module, as python -m does.")] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print the findings with their numbers too.")
+    ] = False,
+) -> Launch:
+    """Run a training script and say why it failed.
+
+    The script is run as it is: its arguments, exit code, exceptions and signals stay as they are with python. The
+    verdict goes to standard error.
+
+    \b
+    Examples:
+      neuraldbg run train.py --lr 0.1
+      neuraldbg run -m package.train --lr 0.1
+    """
+    rest = tuple(script or ())
+    if module is None and not rest:
+        raise UsageError("expected a script, found none; name one: neuraldbg run train.py")
+    program = Program(None, module, rest) if module is not None else Program(rest[0], None, rest[1:])
+    program.check()
+    return Launch(program, verbose)
