@@ -146,12 +146,20 @@ def _blocks(connection: sqlite3.Connection) -> dict[str, list[Block]]:
         for identifier, places in connection.execute("SELECT id, place_ids FROM layouts")
     }
     names: dict[int, str] = dict(connection.execute("SELECT id, name FROM quantities").fetchall())
-    blocks: dict[str, list[Block]] = defaultdict(list)
+    # A slow run commits row by row: its many small blocks are joined as bytes, which is much cheaper than as arrays.
+    # Rows of one step keep their order within a layout, not between layouts.
+    parts: dict[tuple[int, int], tuple[list[bytes], list[bytes]]] = defaultdict(lambda: ([], []))
     for quantity, layout, step_bytes, numbers in connection.execute(
         "SELECT quantity, layout, steps, numbers FROM blocks ORDER BY id"
     ):
-        steps = np.frombuffer(step_bytes, "<i8")
+        part = parts[quantity, layout]
+        part[0].append(step_bytes)
+        part[1].append(numbers)
+    blocks: dict[str, list[Block]] = defaultdict(list)
+    for (quantity, layout), (all_steps, all_numbers) in parts.items():
+        steps = np.frombuffer(b"".join(all_steps), "<i8")
         places = layouts[layout]
-        values = np.frombuffer(numbers, "<f8").reshape(len(steps), len(places))
+        values = np.frombuffer(b"".join(all_numbers), "<f8").reshape(len(steps), len(places))
         blocks[names[quantity]].append(Block(steps, places, values))
+        all_numbers.clear()  # else the whole file would be in memory twice
     return dict(blocks)
