@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 
 import pytest
 
@@ -67,13 +68,26 @@ def test_the_line_of_source_is_read_where_the_file_is(diagnoses: dict[str, Diagn
         asked.append((path, line))
         return "    return x.log()\n"
 
-    known = dataclasses.replace(first, hypotheses=(root,), meta={"cwd": "/home/someone/project"})
+    known = dataclasses.replace(first, hypotheses=(root,), meta={"folder": "/home/someone/project"})
     reason = build_view(known, read_source=read).reasons[0]
     assert asked == [("/home/someone/project/pkg/loss.py", 7)]
     assert (reason.place, reason.code) == ("pkg/loss.py:7", "return x.log()")
     unknown = dataclasses.replace(first, hypotheses=(root,), meta={})
     assert build_view(unknown).reasons[0].place == "loss.py:7"
     assert build_view(unknown).reasons[0].code == ""
+
+
+def test_a_line_that_was_edited_after_the_run_is_not_shown(diagnoses: dict[str, Diagnosis], tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("first\n    loss = f(x)\n", encoding="utf-8")
+    first = diagnoses["log_of_zero"]
+    root = dataclasses.replace(first.hypotheses[0], source="train.py:2")
+
+    def code(started: str) -> str:
+        meta = {"folder": str(tmp_path), "started": started}
+        return build_view(dataclasses.replace(first, hypotheses=(root,), meta=meta)).reasons[0].code
+
+    assert code("2999-01-01T00:00:00+00:00") == "loss = f(x)"
+    assert code("2001-01-01T00:00:00+00:00") == ""
 
 
 def test_clean_spells_out_what_a_terminal_obeys() -> None:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class Watch:
     """Holds the NeuralDbg of a program: entered when torch arrives, left when the program ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: str) -> None:
         self.debugger: NeuralDbg | None = None
+        self._script = script
         self._arrival = TorchArrival(self._start)
 
     def __enter__(self) -> Watch:
@@ -40,11 +41,13 @@ class Watch:
     def _start(self) -> None:
         # A fault of ours must not become the script's.
         try:
-            from neuraldbg.session import NeuralDbg
+            from neuraldbg import session
 
-            debugger = NeuralDbg()
+            debugger = session.NeuralDbg(script=self._script)
             debugger.__enter__()
             self.debugger = debugger
+            # A script with a NeuralDbg block of its own runs as it does under python: ours does not forbid it.
+            session._open.session = None
         except Exception as trouble:
             complain(f"not watching: {trouble}; the script runs on without")
 
@@ -63,7 +66,7 @@ class Launch:
         by the signal, so that a shell sees 130.
         """
         process = os.getpid()
-        watch = Watch()
+        watch = Watch(self.program.script or str(self.program.module))
         ended_by: BaseException | None = None
         try:
             with watch:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CURVES: Mapping[str, str] = {
     "loss.value": "loss",
     "evaluation.loss": "validation loss",
-    "optimizer.lr": "learning rate",
+    "optimizer.learning_rate": "learning rate",
 }
 
 
@@ -51,7 +51,7 @@ def curves(trace: Trace) -> dict[str, list[float]]:
 def is_running(meta: Mapping[str, Any]) -> bool:
     """Whether the process that writes the trace seems to be alive still, on this machine."""
     process = meta.get("pid")
-    if meta.get("ended") is not None or not isinstance(process, int) or process <= 0:
+    if meta.get("finished") is not None or not isinstance(process, int) or process <= 0:
         return False
     try:
         os.kill(process, 0)

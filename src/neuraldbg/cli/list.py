@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from pathlib import Path
+from shutil import get_terminal_size
 
 from neuraldbg.cli._say import say
 from neuraldbg.cli._verdict import is_running, shown_path
@@ -38,8 +41,9 @@ def command() -> int:
         row = (script, age(time.time() - path.stat().st_mtime), steps, f"{verdict}\n{shown_path(str(path))}")
         table.add_row(*(Text(cell) for cell in row))
     # A table squeezed into a pipe's 80 columns folds paths; whoever reads it then is a program.
-    console = Console(highlight=False)
-    console.print(table, width=None if console.is_terminal else 240)
+    drawn = io.StringIO()
+    Console(file=drawn, highlight=False, width=get_terminal_size().columns if sys.stdout.isatty() else 240).print(table)
+    say("\n".join(line.rstrip() for line in drawn.getvalue().splitlines()))
     return 0
 
 

@@ -30,7 +30,9 @@ class COMMAND_CLASS(TyperCommand):
             position += 2 if argument in with_value else 1
             if argument.startswith("-m"):
                 break
-        return super().parse_args(ctx, [*args[:position], "--", *args[position:]])
+        # An option whose value is missing gets its usual error, not the "--" as a value.
+        separator = ["--"] if position <= len(args) else []
+        return super().parse_args(ctx, [*args[:position], *separator, *args[position:]])
 
 
 def command(

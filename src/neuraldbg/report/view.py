@@ -6,14 +6,14 @@ in a ``View`` is clean: control characters of the user's names are spelled out.
 
 from __future__ import annotations
 
-import linecache
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 from neuraldbg.records import CausalHypothesis, Diagnosis, Finding
+from neuraldbg.report.source import SourceReader, disk_reader, place_and_code
 from neuraldbg.report.text import clean, count, number, numbers, sparkline
 
 #: A second hypothesis this likely is a second fault, not an alternative: it gets its own block.
@@ -22,14 +22,10 @@ SECOND_FAULT = 0.5
 CHAIN_LINES = 12
 ALTERNATIVES = 6
 
-#: Reads one line of the user's source: (path as recorded, line number) → text, or "" where it cannot be read.
-SourceReader = Callable[[str, int], str]
-
 _STEP_AT_END = re.compile(
     r"^(?P<text>.*?\S)[\s·,;:]+(?:at |from |since )?(?P<when>steps? \d[\d,]*(?:(?: to |\s*[-–]\s*)\d[\d,]*)?)"
     r"\s*(?P<note>\(.*\))?\s*\.?$"
 )
-_POSITION = re.compile(r"^(?P<path>.*?):(?P<line>\d+)(?::\d+)?(?:\s+(?P<code>\S.*))?$")
 _RULED_OUT = re.compile(r"^(?P<cause>[a-z0-9_]+)\s*[:—–-]\s+(?P<reason>.+?)\.?$")
 
 
@@ -132,7 +128,7 @@ def build_view(
     settings. ``prove_with`` is a command that would test the verdict. ``read_source`` reads a line of the user's
     source; by default from disk.
     """
-    reader = read_source or _read_from_disk
+    reader = read_source or disk_reader(diagnosis.meta)
     header = " · ".join(("NeuralDBG", *_script(diagnosis.meta), count(diagnosis.steps, "step")))
     extra: dict[str, Any] = {}
     if verbose:
@@ -199,7 +195,7 @@ def _rival(hypothesis: CausalHypothesis) -> Rival:
 
 
 def _reason(hypothesis: CausalHypothesis, diagnosis: Diagnosis, reader: SourceReader) -> Reason:
-    position, code = _source(hypothesis.source, diagnosis.meta, reader)
+    position, code = place_and_code(hypothesis.source, diagnosis.meta, reader)
     places = [hypothesis.where, position]
     if not position:
         places[-1] = _when(hypothesis.step_range, diagnosis.steps)
@@ -219,26 +215,6 @@ def _when(step_range: tuple[int, int], steps: int) -> str:
     if last >= steps - 1 and last > first:
         return f"since step {first}"
     return f"step {first}" if first >= last else f"steps {first} to {last}"
-
-
-def _source(source: str | None, meta: Mapping[str, Any], reader: SourceReader) -> tuple[str, str]:
-    """("train.py:57", the line's text); the path relative to the run's folder where it lies in it."""
-    if not source:
-        return "", ""
-    match = _POSITION.match(source)
-    if match is None:
-        return source, ""
-    path, line = match["path"], int(match["line"])
-    code = match["code"] or reader(path, line).strip()
-    folder = str(meta.get("cwd") or meta.get("folder") or "")
-    short = path[len(folder) :].lstrip("/\\") if folder and path.startswith((folder + "/", folder + "\\")) else path
-    # A path that stays absolute is long and mostly the reader's own folders: the file's name says it.
-    return f"{PurePath(short).name if PurePath(short).is_absolute() else short}:{line}", code
-
-
-def _read_from_disk(path: str, line: int) -> str:
-    linecache.checkcache(path)
-    return linecache.getline(path, line)
 
 
 def _chain(lines: Sequence[str], verbose: bool) -> tuple[ChainLine, ...]:
