@@ -23,8 +23,8 @@ def train(steps: Iterable[int]) -> NeuralDbg:
 
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(10, 64), nn.ReLU(), nn.Linear(64, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    with NeuralDbg(model) as debugger:
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    with NeuralDbg(model, script=__file__) as debugger:
         for step in steps:
             inputs = torch.randn(64, 10)
             targets = inputs.sin().sum(dim=1, keepdim=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from neuraldbg.session import NeuralDbg
 
 STEPS = 60
-PLANTED = "thirty linear layers with ReLU whose weights have three times the spread that keeps the signal's size."
+PLANTED = "thirty linear layers with ReLU whose weights have 1.6 times the spread that keeps the signal's size."
 
 
 def train(steps: Iterable[int]) -> NeuralDbg:
@@ -29,9 +29,9 @@ def train(steps: Iterable[int]) -> NeuralDbg:
     model = nn.Sequential(*layers, nn.Linear(width, 1))
     for layer in model:
         if isinstance(layer, nn.Linear):
-            nn.init.normal_(layer.weight, std=3.0 * (2.0 / layer.in_features) ** 0.5)
+            nn.init.normal_(layer.weight, std=1.6 * (2.0 / layer.in_features) ** 0.5)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    with NeuralDbg(model) as debugger:
+    with NeuralDbg(model, script=__file__) as debugger:
         for _ in steps:
             inputs = torch.randn(64, 10)
             targets = inputs.sin().sum(dim=1, keepdim=True)

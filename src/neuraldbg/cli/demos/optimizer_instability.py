@@ -25,7 +25,7 @@ def train(steps: Iterable[int]) -> NeuralDbg:
     model = nn.Sequential(nn.Linear(10, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0 if step < 120 else 100.0)
-    with NeuralDbg(model) as debugger:
+    with NeuralDbg(model, script=__file__) as debugger:
         for _ in steps:
             inputs = torch.randn(64, 10)
             targets = inputs.sin().sum(dim=1, keepdim=True)

@@ -11,31 +11,31 @@ if TYPE_CHECKING:
     from neuraldbg.session import NeuralDbg
 
 STEPS = 150
-PLANTED = "the weights of all three hidden layers are drawn with a standard deviation of 5."
+PLANTED = "the weights of all six hidden layers are drawn with a standard deviation of 5."
 
 
 def train(steps: Iterable[int]) -> NeuralDbg:
-    """Five Gaussian blobs in 20 dimensions, a tanh network with large weights, cross-entropy."""
+    """A smooth function of 10 inputs, six tanh layers with large weights, mean squared error."""
     import torch
     from torch import nn
 
     from neuraldbg import NeuralDbg
 
     torch.manual_seed(0)
-    centres = torch.randn(5, 20)
-    model = nn.Sequential(
-        nn.Linear(20, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 5)
-    )
-    for layer in list(model)[:-1]:
+    layers: list[nn.Module] = [nn.Linear(10, 64), nn.Tanh()]
+    for _ in range(5):
+        layers += [nn.Linear(64, 64), nn.Tanh()]
+    for layer in layers:
         if isinstance(layer, nn.Linear):
             nn.init.normal_(layer.weight, std=5.0)
+    model = nn.Sequential(*layers, nn.Linear(64, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    with NeuralDbg(model) as debugger:
+    with NeuralDbg(model, script=__file__) as debugger:
         for _ in steps:
-            labels = torch.randint(0, 5, (64,))
-            inputs = centres[labels] + torch.randn(64, 20)
+            inputs = torch.randn(64, 10)
+            targets = inputs.sin().sum(dim=1, keepdim=True)
             optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(model(inputs), labels)
+            loss = nn.functional.mse_loss(model(inputs), targets)
             loss.backward()
             optimizer.step()
     return debugger

@@ -26,7 +26,7 @@ def train(steps: Iterable[int]) -> NeuralDbg:
     hidden = [layer for _ in range(19) for layer in (nn.Linear(32, 32), nn.Sigmoid())]
     model = nn.Sequential(nn.Linear(20, 32), nn.Sigmoid(), *hidden, nn.Linear(32, 5))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    with NeuralDbg(model) as debugger:
+    with NeuralDbg(model, script=__file__) as debugger:
         for _ in steps:
             labels = torch.randint(0, 5, (64,))
             inputs = centres[labels] + torch.randn(64, 20)
