@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module, resources
-from inspect import cleandoc
 from typing import Any
 
 from rich.console import Console
@@ -54,8 +53,8 @@ def page(name: str) -> Page | None:
     for kind in _FOLDERS:
         for found, file in _files(kind):
             if found == name:
-                body = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
-                return Page(name, kind, f"{words['says']}" if words else "", cleandoc(body))
+                first, _, body = (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").partition("\n")
+                return Page(name, kind, first, body.strip("\n"))
     if words:
         body = f"Remedy\n\n{words['do']}\n\nNo rule names this cause yet."
         return Page(name, "cause", words["says"], body)
