@@ -35,7 +35,9 @@ def find_producer(root: Node, owners: Mapping[Node, list[str]], limit: int = 200
             if isinstance(variable, Tensor) and not _finite(variable):
                 bad[node] = [("variable", variable.detach())]
             continue
-        wrong = [(name, value) for name, value in autograd.all_saved(node) if name not in _BYPRODUCTS and not _finite(value)]
+        wrong = [
+            (name, value) for name, value in autograd.all_saved(node) if name not in _BYPRODUCTS and not _finite(value)
+        ]
         if wrong:
             bad[node] = wrong
     if not bad:
@@ -151,9 +153,9 @@ def owner_below(node: Node, owners: Mapping[Node, list[str]], limit: int = 2000)
 def _finite(value: Tensor) -> bool:
     if value.numel() == 0 or not value.is_floating_point():
         return True
-    return bool(torch.isfinite(value.sum(dtype=torch.float64 if value.dtype == torch.float64 else torch.float32))) or bool(
-        torch.isfinite(value).all()
-    )
+    return bool(
+        torch.isfinite(value.sum(dtype=torch.float64 if value.dtype == torch.float64 else torch.float32))
+    ) or bool(torch.isfinite(value).all())
 
 
 def first_bad_gradients(named: list[tuple[str, Tensor]]) -> list[dict[str, Any]]:
@@ -165,7 +167,11 @@ def first_bad_gradients(named: list[tuple[str, Tensor]]) -> list[dict[str, Any]]
             values = values.coalesce().values()
         if not _finite(values):
             found.append(
-                {"parameter": name, "nan": int(torch.isnan(values).sum()), "inf": int(torch.isinf(values).sum()), "count": int(values.numel())}
+                {
+                    "parameter": name,
+                    "nan": int(torch.isnan(values).sum()),
+                    "inf": int(torch.isinf(values).sum()),
+                    "count": int(values.numel()),
+                }
             )
     return found
-

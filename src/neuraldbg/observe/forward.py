@@ -94,7 +94,11 @@ class ForwardObserver:
         parameters = [id(parameter) for parameter in module.parameters()]
         for name, child in module.named_modules():
             self._watched.module_names.setdefault(id(child), f"{path}.{name}" if name else path)
-        data = {"module": path, "class": type(module).__name__, "parameters": sum(p.numel() for p in module.parameters())}
+        data = {
+            "module": path,
+            "class": type(module).__name__,
+            "parameters": sum(p.numel() for p in module.parameters()),
+        }
         self._recorder.fact("model.unregistered", 0, None, data)
         del parameters
 
@@ -169,7 +173,12 @@ class ForwardObserver:
         first = next((t for t in activations.tensors_in(args) if kernels.is_number_tensor(t)), None)
         if first is not None and kind in ("linear", "convolution", "norm", "recurrent", "activation", "attention"):
             activations.measure_input(pending, place, first, self._offset)
-        if kind == "norm" and isinstance(module, nn.modules.batchnorm._BatchNorm) and module.training and main.dim() > 1:
+        if (
+            kind == "norm"
+            and isinstance(module, nn.modules.batchnorm._BatchNorm)
+            and module.training
+            and main.dim() > 1
+        ):
             pending.add("module.normalized_samples", place, float(main.numel() // max(1, main.shape[1])))
             pending.add("module.normalized_batch", place, float(main.shape[0]))
             if module.running_var is not None and first is not None and first.dim() > 1:
@@ -208,7 +217,9 @@ class ForwardObserver:
                     continue
                 if tensor.layout != torch.strided or tensor.device.type == "meta":
                     continue
-                place = self._recorder.place(kind, f"{path}[{name}]" if path else f"[{name}]", {"argument": name, "module": path})
+                place = self._recorder.place(
+                    kind, f"{path}[{name}]" if path else f"[{name}]", {"argument": name, "module": path}
+                )
                 inputs.measure_input_batch(self._recorder.pending, place, tensor)
                 if tensor.is_floating_point() and tensor.device.type == "cpu" and not self._nonfinite_input:
                     data = inputs.locate_nonfinite(tensor) if not bool(torch.isfinite(tensor.sum())) else {"count": 0}

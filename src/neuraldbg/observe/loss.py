@@ -73,7 +73,9 @@ class LossObserver:
 
     def unscales_in_step(self, optimizer: Any) -> None:
         """GradScaler.step unscales by itself where unscale_ was not called."""
-        self._recorder.add("scaler.unscaled_by_hand", self._recorder.place("run", "scaler"), float(id(optimizer) in self._unscaled))
+        self._recorder.add(
+            "scaler.unscaled_by_hand", self._recorder.place("run", "scaler"), float(id(optimizer) in self._unscaled)
+        )
 
     def scale_at(self, optimizer: Any) -> float:
         """The factor that an optimizer's gradients carry now."""
@@ -145,7 +147,9 @@ class LossObserver:
                 measure_term(self._recorder.pending, place, term, self._forward.value_of, histogram)
             described.append(describe(term))
         # Shapes change with the batch; what the structure is does not.
-        signature = repr([(d["kind"], d["sign"], d["reduction"], d["chain"], d["broadcasts"], d.get("producer")) for d in described])
+        signature = repr(
+            [(d["kind"], d["sign"], d["reduction"], d["chain"], d["broadcasts"], d.get("producer")) for d in described]
+        )
         if self._structures.get(self._current) != signature and len(self._structures) < 200:
             self._structures[self._current] = signature
             place = self._recorder.place("loss", self._current)
@@ -222,7 +226,9 @@ class LossObserver:
         kind = "evaluation" if not torch.is_grad_enabled() else "loss"
         where = source.location(frame) or "recorded"
         place = self._recorder.place(kind, f"recorded at {where}", {"source": where, "recorded": True})
-        self._recorder.add("evaluation.loss" if kind == "evaluation" else "loss.value", place, value.reshape(()).float())
+        self._recorder.add(
+            "evaluation.loss" if kind == "evaluation" else "loss.value", place, value.reshape(()).float()
+        )
 
     def _write_histograms(self, step: int) -> None:
         for name, histogram in self._histograms.items():
@@ -231,4 +237,3 @@ class LossObserver:
 
     def finish(self, step: int) -> None:
         self._write_histograms(step)
-

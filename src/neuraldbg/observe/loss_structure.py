@@ -30,7 +30,9 @@ LIBRARY_LOSSES = {
     "CudnnCtcLoss": "ctc",
 }
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
-_SCALAR_STEPS = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "ToCopy", "Stack", "Cat", "Rsub", "Nansum"})
+_SCALAR_STEPS = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "ToCopy", "Stack", "Cat", "Rsub", "Nansum"}
+)
 _THROUGH = autograd.REARRANGING | {"Where", "MaskedFill", "Clamp", "ClampMin", "ClampMax", "NanToNum"}
 
 
@@ -168,9 +170,7 @@ def _handmade_term(node: Node, sign: int, factor: float, reduction: str) -> Term
     kind = None
     inner: Node | None = None
     below = children(node)
-    if name == "Pow" and saved(node, "exponent") == 2 and len(below) == 1:
-        kind, inner = "handmade_square", below[0]
-    elif name == "Mul" and len(below) == 2 and below[0] is below[1]:
+    if (name == "Pow" and saved(node, "exponent") == 2 and len(below) == 1) or (name == "Mul" and len(below) == 2 and below[0] is below[1]):
         kind, inner = "handmade_square", below[0]
     elif name == "Abs" and len(below) == 1:
         kind, inner = "handmade_absolute", below[0]

@@ -253,5 +253,3 @@ class Observer:
         """A loss that the user hands over: kept unless a backward has shown it already."""
         frame = source.user_frame(2)
         self.loss.recorded(loss, frame, self.rounds.step)
-
-

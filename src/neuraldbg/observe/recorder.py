@@ -110,7 +110,9 @@ class Recorder:
         if key not in self._failures and len(self._failures) < 50:
             self._failures.add(key)
             lines = traceback.format_exception(type(error), error, error.__traceback__)
-            self.writer.fact("observer.failure", 0, None, {"where": where, "error": key, "trace": "".join(lines)[-2000:]})
+            self.writer.fact(
+                "observer.failure", 0, None, {"where": where, "error": key, "trace": "".join(lines)[-2000:]}
+            )
 
     @property
     def failures(self) -> tuple[str, ...]:

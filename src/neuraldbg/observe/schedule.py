@@ -1,11 +1,16 @@
 """Which steps are observed: an allowance first, then a measured budget, bursts on alarm.
 
+The length of a run is not known while it runs, so the allowance is spent ever more slowly: every step for its first
+half, every second step for the next quarter, every fourth for the next eighth, and so on. Observing is paid in CPU time
+of the training thread: what other processes do to a shared machine is not charged to it.
+
 A step that is not observed carries no module hook at all; what it costs is a wrapped ``backward`` and two optimizer
 hooks, some microseconds.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -38,17 +43,18 @@ class Schedule:
         self._cost_at_step = 0.0
         self._over_since: float | None = None
         self._spent_over = 0.0
+        self._since_observed = 0
 
     def enter(self) -> None:
         """Time from here to ``leave`` is ours."""
         if self._depth == 0:
-            self._entered = time.perf_counter()
+            self._entered = time.thread_time()
         self._depth += 1
 
     def leave(self) -> None:
         self._depth -= 1
         if self._depth == 0:
-            self._spent += time.perf_counter() - self._entered
+            self._spent += time.thread_time() - self._entered
 
     def alarm(self) -> None:
         """Something is wrong: look closely for a while, once per stretch of calm."""
@@ -63,12 +69,14 @@ class Schedule:
         if observed:
             self._observed += 1
             self._mean_cost = cost if self._observed == 1 else 0.8 * self._mean_cost + 0.2 * cost
+            self._since_observed = 0
+        self._since_observed += 1
         if self.every_step or self._observed < OPENING:
             return True
         if self._burst > 0:
             self._burst -= 1
             return True
-        if self._spent < self.allowance:
+        if self._spent < self.allowance and self._since_observed >= self._interval():
             return True
         now = time.perf_counter()
         if self._over_since is None:
@@ -76,6 +84,11 @@ class Schedule:
             self._over_since, self._spent_over = now, self._spent
         allowed = self.budget * (now - self._over_since)
         return self._spent - self._spent_over + self._mean_cost <= allowed
+
+    def _interval(self) -> int:
+        """Steps from one observed step to the next while the allowance lasts: 1, 2, 4, 8 ..."""
+        left = 1.0 - self._spent / self.allowance if self.allowance > 0 else 0.0
+        return 1 if left >= 0.5 else 2 ** min(16, int(-math.log2(max(left, 1e-6))))
 
     @property
     def report(self) -> dict[str, float]:

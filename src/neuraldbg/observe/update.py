@@ -57,7 +57,9 @@ class UpdateObserver:
     def place(self, optimizer: torch.optim.Optimizer) -> int:
         key = id(optimizer)
         if key not in self._names or self._optimizers[key]() is not optimizer:
-            self._names[key] = f"{type(optimizer).__name__}#{len(self._names)}" if self._names else type(optimizer).__name__
+            self._names[key] = (
+                f"{type(optimizer).__name__}#{len(self._names)}" if self._names else type(optimizer).__name__
+            )
             self._optimizers[key] = weakref.ref(optimizer)
         return self._recorder.place("optimizer", self._names[key], {"class": type(optimizer).__name__})
 
@@ -80,9 +82,13 @@ class UpdateObserver:
             if isinstance(rate, (int, float)) and self._rates.get((place, index)) != rate:
                 self._rates[(place, index)] = float(rate)
                 name = self._names[id(optimizer)] + (f".group{index}" if index else "")
-                self._recorder.observe("optimizer.learning_rate", step, self._recorder.place("optimizer", name), float(rate))
+                self._recorder.observe(
+                    "optimizer.learning_rate", step, self._recorder.place("optimizer", name), float(rate)
+                )
         # Settings other than the rate hardly change: comparing their text at observed steps would be waste.
-        key = tuple(group.get(name) for group in groups[:8] for name in ("weight_decay", "momentum", "eps") if name in group)
+        key = tuple(
+            group.get(name) for group in groups[:8] for name in ("weight_decay", "momentum", "eps") if name in group
+        )
         signature = repr(key) + str(len(groups))
         if self._settings.get(place) != signature:
             self._settings[place] = signature
@@ -109,7 +115,9 @@ class UpdateObserver:
 
     def before_unscale(self, optimizer: torch.optim.Optimizer, step: int, scale: float) -> None:
         """The norm of the gradients as GradScaler.step receives them: where they still carry the scale, a clip shows."""
-        gradients = [quantities.dense(p.grad) for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        gradients = [
+            quantities.dense(p.grad) for group in optimizer.param_groups for p in group["params"] if p.grad is not None
+        ]
         if gradients:
             total = torch.stack([n.float() for n in torch._foreach_norm(gradients)]).norm()
             place = self._recorder.place("run", "scaler")
@@ -174,7 +182,12 @@ class UpdateObserver:
                 continue
             self._initial.add(id(parameter))
             place = self._parameter_place(parameter)
-            if place is None or not parameter.is_floating_point() or parameter.layout != torch.strided or parameter.numel() < 2:
+            if (
+                place is None
+                or not parameter.is_floating_point()
+                or parameter.layout != torch.strided
+                or parameter.numel() < 2
+            ):
                 continue
             values = parameter.detach().reshape(-1)[:200_000].float()
             deviation, mean = torch.std_mean(values, correction=0)
@@ -243,7 +256,9 @@ class UpdateObserver:
     def _unchanged(self, snapshot: _Snapshot, update: Tensor) -> None:
         """In 16 bit: entries with a gradient that a step left where they were."""
         sizes = snapshot.sample.sizes
-        for parameter, moved, gradient in zip(snapshot.parameters, update.split(sizes), snapshot.gradients.split(sizes)):
+        for parameter, moved, gradient in zip(
+            snapshot.parameters, update.split(sizes), snapshot.gradients.split(sizes)
+        ):
             place = self._parameter_place(parameter)
             if place is not None and parameter.dtype in (torch.float16, torch.bfloat16):
                 has_gradient = gradient != 0

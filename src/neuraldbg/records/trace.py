@@ -39,6 +39,13 @@ class Series:
                 return self.steps[seen], column[seen]
         return np.empty(0, np.int64), np.empty(0)
 
+    def of_kind(self, kind: str) -> Series:
+        """The columns whose place is of one kind."""
+        kept = [index for index, place in enumerate(self.places) if place.kind == kind]
+        if len(kept) == len(self.places):
+            return self
+        return Series(self.steps, self.values[:, kept], tuple(self.places[index] for index in kept))
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(place.name for place in self.places)

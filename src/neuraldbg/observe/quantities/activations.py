@@ -23,7 +23,12 @@ from neuraldbg.observe.pending import Pending
 
 #: Tensors above this size are read through whole samples for per-unit numbers.
 _UNIT_LIMIT = 65536
-_CHANNEL_FIRST = (nn.modules.conv._ConvNd, nn.modules.batchnorm._BatchNorm, nn.GroupNorm, nn.modules.instancenorm._InstanceNorm)
+_CHANNEL_FIRST = (
+    nn.modules.conv._ConvNd,
+    nn.modules.batchnorm._BatchNorm,
+    nn.GroupNorm,
+    nn.modules.instancenorm._InstanceNorm,
+)
 
 
 def tensors_in(value: Any, depth: int = 3) -> Iterator[Tensor]:
@@ -92,7 +97,9 @@ def measure_input(pending: Pending, place: int, inputs: Tensor, offset: int) -> 
     pending.add("module.input_absmax", place, torch.maximum(high, -low))
 
 
-def gradient_hook(pending: Pending, quantity: str, place: int, enter: Callable[[], None], leave: Callable[[], None]) -> Any:
+def gradient_hook(
+    pending: Pending, quantity: str, place: int, enter: Callable[[], None], leave: Callable[[], None]
+) -> Any:
     """A tensor hook that keeps the norm of the gradient and returns nothing, so that the gradient stays as it is."""
 
     def hook(gradient: Tensor) -> None:

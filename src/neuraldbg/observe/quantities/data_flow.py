@@ -85,7 +85,9 @@ def trace_flow(
                 name = operation(child)
                 for source, operations in below.get(child, {}).items():
                     if source not in reached and len(reached) < 8:
-                        reached[source] = (operations + (name,))[-12:] if name not in autograd.REARRANGING else operations
+                        reached[source] = (
+                            (operations + (name,))[-12:] if name not in autograd.REARRANGING else operations
+                        )
         below[node] = reached
         nearest[node] = list(reached)
     names = _own_names(owners)
@@ -169,7 +171,9 @@ def _measure_activation(pending: Pending, place: int, site: Site) -> None:
         pending.add("activation.zero_share", place, kernels.share(values == 0))
         if result.dim() >= 2 and result.shape[0] * result[0].numel() > result.shape[-1]:
             block = kernels.rows(result, 65536)
-            units = kernels.unit_view(block, 1 if result.dim() >= 4 or _channels_first(site, result) else result.dim() - 1)
+            units = kernels.unit_view(
+                block, 1 if result.dim() >= 4 or _channels_first(site, result) else result.dim() - 1
+            )
             pending.add("activation.dead_units", place, kernels.share(units.amax(0) == 0))
 
 

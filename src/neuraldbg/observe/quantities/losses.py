@@ -194,7 +194,9 @@ def _binary(pending: Pending, place: int, term: Term) -> None:
     if decided.numel() == values.numel():
         pending.add("prediction.accuracy", place, kernels.share(decided == (values > 0.5)))
         positives = (values > 0.5).float()
-        pending.add("prediction.positive_recall", place, (decided.float() * positives).sum() / positives.sum().clamp_min(1))
+        pending.add(
+            "prediction.positive_recall", place, (decided.float() * positives).sum() / positives.sum().clamp_min(1)
+        )
     pending.add("loss.elements", place, float(prediction.numel()))
     if target.dim() >= 1 and target.shape[0] > 1:
         pending.add("target.batch_spread", place, kernels.spread_over_batch(kernels.rows(target, 65536)))

@@ -1,0 +1,1 @@
+"""Stage 4: CausalGraph → CausalHypothesis. One file per cause, named as in vocabulary.toml."""

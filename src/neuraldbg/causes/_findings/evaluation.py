@@ -1,0 +1,175 @@
+"""Training against validation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.run import Run
+from neuraldbg.records import Finding
+
+
+def _evaluations(run: Run) -> tuple[np.ndarray, np.ndarray] | None:
+    """Step and mean loss of every evaluation, of the stream with the most values."""
+    series = run.series("evaluation.loss")
+    if not series:
+        return None
+    best = max(range(len(series.places)), key=lambda i: int((~np.isnan(series.values[:, i])).sum()))
+    steps, values = series.column(series.names[best])
+    values = np.where(np.isfinite(values), values, np.nan)
+    unique = np.unique(steps)
+    means = np.array([np.nanmean(values[steps == step]) for step in unique])
+    kept = np.isfinite(means)
+    if kept.sum() < 2:
+        return None
+    return unique[kept], means[kept]
+
+
+def _training_at(run: Run, steps: np.ndarray) -> np.ndarray:
+    """The training loss around given steps."""
+    curve = run.loss
+    if curve is None:
+        return np.full(steps.shape, np.nan)
+    out = []
+    width = max(3, curve.count // 20)
+    for step in steps:
+        near = (curve.steps <= step) & (curve.steps > step - width) & np.isfinite(curve.values)
+        out.append(float(np.mean(curve.values[near])) if near.any() else np.nan)
+    return np.array(out)
+
+
+def validation_rises_while_training_falls(run: Run) -> Finding:
+    """The validation loss rises from its lowest level by a fifth while the training loss falls on."""
+    found = _evaluations(run)
+    if found is None or found[0].size < 4:
+        return unmeasured()
+    steps, values = found
+    train = _training_at(run, steps)
+    smooth = np.convolve(values, np.ones(3) / 3, mode="valid") if values.size >= 6 else values
+    low = int(smooth.argmin())
+    offset = (values.size - smooth.size) // 2
+    at = low + offset
+    rise = float(np.mean(values[-max(1, values.size // 6) :])) - float(smooth[low])
+    falls = np.isfinite(train[-1]) and np.isfinite(train[at]) and train[-1] < train[at]
+    gap = float(np.mean(values[-max(1, values.size // 6) :])) > 1.5 * max(train[-1], 1e-12)
+    return when(
+        bool(rise > 0.15 * abs(float(smooth[low])) and falls and gap and low < smooth.size - 2),
+        f"the validation loss rises from {smooth[low]:.3g} at step {steps[at]} to {values[-1]:.3g} while the training loss falls to {train[-1]:.3g}",
+        step=int(steps[at]),
+        lowest=float(smooth[low]),
+        last=float(values[-1]),
+    )
+
+
+def training_far_below_validation_at_end(run: Run) -> Finding:
+    """At the end the training loss is less than a third of the validation loss."""
+    found = _evaluations(run)
+    if found is None:
+        return unmeasured()
+    steps, values = found
+    train = _training_at(run, steps)
+    tail = max(1, values.size // 5)
+    now, other = float(np.nanmean(train[-tail:])), float(np.mean(values[-tail:]))
+    return when(
+        now < 0.35 * other,
+        f"the training loss ends at {now:.3g}, the validation loss at {other:.3g}",
+        train=now,
+        validation=other,
+    )
+
+
+def validation_worse_from_the_start(run: Run) -> Finding:
+    """From the second evaluation on, validation is well above training, and the gap does not come from a rise."""
+    found = _evaluations(run)
+    if found is None or found[0].size < 3:
+        return unmeasured()
+    steps, values = found
+    train = _training_at(run, steps)
+    kept = np.isfinite(train)
+    if kept.sum() < 3:
+        return unmeasured()
+    ratio = values[kept] / np.maximum(np.abs(train[kept]), 1e-12)
+    early = float(np.median(ratio[1 : max(3, ratio.size // 2)]))
+    curve = run.loss
+    learned = curve is not None and curve.end < 0.7 * curve.first
+    return when(
+        bool(early > 1.6 and learned and np.median(ratio[1:]) > 1.6),
+        f"validation gives {early:.2g} times the training loss from the first evaluations on",
+        step=int(steps[0]),
+        ratio=early,
+    )
+
+
+def validation_never_improves(run: Run) -> Finding:
+    """The training loss falls by half and the validation loss never falls by a tenth."""
+    found = _evaluations(run)
+    curve = run.loss
+    if found is None or curve is None or found[0].size < 3:
+        return unmeasured()
+    steps, values = found
+    learned = 0 < curve.end < 0.5 * curve.first
+    reference = max(float(values[0]), curve.first)
+    return when(
+        bool(learned and values.min() > 0.9 * reference),
+        f"the training loss falls to {curve.end:.3g} and the validation loss never falls below {values.min():.3g}",
+        step=int(steps[0]),
+    )
+
+
+def validation_inputs_differ(run: Run) -> Finding:
+    """The model's inputs have another mean or spread in forwards without gradients."""
+    worst = (0.0, "")
+    seen = False
+    train_std, train_mean = run.series("input.std"), run.series("input.mean")
+    # Both kinds of place carry the same quantities; they differ in the kind of their place.
+    places = {(p.kind, p.name): i for i, p in enumerate(train_std.places)}
+    means = {(p.kind, p.name): i for i, p in enumerate(train_mean.places)}
+    for (kind, name), index in places.items():
+        other = places.get(("evaluation", name))
+        if kind != "input" or other is None or ("evaluation", name) not in means:
+            continue
+        seen = True
+        spread, spread_other = np.nanmedian(train_std.values[:, index]), np.nanmedian(train_std.values[:, other])
+        center, center_other = (
+            np.nanmedian(train_mean.values[:, means[kind, name]]),
+            np.nanmedian(train_mean.values[:, means["evaluation", name]]),
+        )
+        if not spread > 0:
+            continue
+        jitter = np.nanstd(train_mean.values[:, means[kind, name]]) / spread
+        shift = abs(center - center_other) / spread
+        scale = abs(float(np.log(max(spread_other, 1e-12) / spread)))
+        jitter_scale = float(np.nanstd(np.log(np.maximum(train_std.values[:, index], 1e-12))))
+        size = max(shift / max(0.5, 6 * jitter), scale / max(0.35, 6 * jitter_scale))
+        worst = max(
+            worst,
+            (
+                float(size),
+                f"input {name}: mean {center:.3g} and spread {spread:.3g} in training, {center_other:.3g} and {spread_other:.3g} in validation",
+            ),
+        )
+    if not seen:
+        return unmeasured()
+    return when(worst[0] > 1, worst[1], size=worst[0])
+
+
+def validation_in_train_mode(run: Run) -> Finding:
+    """Dropout or batch norm run in train mode in forwards without gradients."""
+    series = run.series("evaluation.training")
+    if not series:
+        return unmeasured()
+    wrong = [
+        p.name
+        for i, p in enumerate(series.places)
+        if p.details.get("has_mode") and np.nanmean(series.values[:, i]) > 0.5
+    ]
+    if not wrong:
+        return absent()
+    return present(
+        f"'{wrong[0]}' runs in train mode in forwards without gradients", layer=wrong[0], step=int(series.steps[0])
+    )
+
+
+def validation_seen(run: Run) -> Finding:
+    """At least two evaluations were seen."""
+    return when(_evaluations(run) is not None, "evaluations were seen")

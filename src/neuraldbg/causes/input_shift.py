@@ -1,0 +1,38 @@
+"""The input distribution changed during training.
+
+## Mechanism
+The input distribution changed during training.
+
+## What you would see
+Input statistics change level at one step and stay.
+
+## What rules it out
+Sustained, unlike outlier_batch; loss rises with it.
+
+## How it is verified
+Train again and restore the earlier preprocessing; the failure goes away.
+
+## Remedy
+Find what changes at that step: another preprocessing, a second normalization, another file; restore the earlier
+one.
+"""
+
+from collections.abc import Mapping
+
+TITLE = "The input distribution changed during training"
+REMEDY = "Find what changes at that step: another preprocessing, a second normalization, another file; restore the earlier one."
+#: The intervention that removes it, a file of verify/interventions; None where nothing from outside can.
+INTERVENTION: str | None = None
+FAILURE_TYPES: tuple[str, ...] = ("data_anomaly",)
+#: How often it is met, against 1 for an ordinary cause.
+PRIOR = 1.0
+#: At least one of these must be present for the cause to be considered.
+REQUIRES: tuple[str, ...] = ("input_level_shifted",)
+#: Finding → how often it is present when this is the cause. A low number speaks against.
+EVIDENCE: Mapping[str, float] = {
+    "input_level_shifted": 0.97,
+    "loss_left_its_best": 0.6,
+    "input_outlier": 0.1,
+}
+#: Findings that say where it sits and when it starts; the first one present decides.
+LOCATED_BY: tuple[str, ...] = ("input_level_shifted",)

@@ -1,0 +1,63 @@
+"""The learning rate is too high.
+
+## Mechanism
+Steps overshoot: the update is larger than the curvature allows.
+
+## What you would see
+From the first steps: loss rises or swings, `u/w` ≫ 1e-2, actual decrease far below the decrease that gradient and
+step predict (ratio negative or near 0), successive gradients anti-correlated; may end in NaN or in dead ReLUs.
+
+## What rules it out
+Activations and gradients are ordinary at step 0; explosion grows over steps, not over depth.
+
+## How it is verified
+Train again and divide the learning rate by 10; the failure goes away.
+
+## Remedy
+Divide the learning rate by 10; warm it up over the first steps.
+"""
+
+from collections.abc import Mapping
+
+TITLE = "The learning rate is too high"
+REMEDY = "Divide the learning rate by 10; warm it up over the first steps."
+#: The intervention that removes it, a file of verify/interventions; None where nothing from outside can.
+INTERVENTION: str | None = "lower_learning_rate"
+FAILURE_TYPES: tuple[str, ...] = ("optimizer_instability", "exploding_gradients")
+#: How often it is met, against 1 for an ordinary cause.
+PRIOR = 2.0
+#: At least one of these must be present for the cause to be considered.
+REQUIRES: tuple[str, ...] = (
+    "updates_huge_at_start",
+    "updates_large",
+    "first_steps_overshoot",
+    "predicted_decrease_is_large",
+    "gradients_oppose",
+    "loss_ends_above_start",
+    "weights_grow",
+    "loss_swings_grow",
+)
+#: Finding → how often it is present when this is the cause. A low number speaks against.
+EVIDENCE: Mapping[str, float] = {
+    "updates_huge_at_start": 0.6,
+    "updates_large": 0.6,
+    "first_steps_overshoot": 0.5,
+    "predicted_decrease_is_large": 0.55,
+    "gradients_oppose": 0.2,
+    "loss_ends_above_start": 0.4,
+    "units_die_later": 0.25,
+    "loss_non_finite": 0.25,
+    "weights_grow": 0.3,
+    "learning_rate_jumped": 0.02,
+    "learning_rate_rose_into_trouble": 0.03,
+    "loss_is_summed": 0.06,
+    "accumulation_undivided": 0.02,
+    "inputs_out_of_scale": 0.08,
+    "targets_out_of_scale": 0.06,
+    "initial_weights_large": 0.04,
+    "gradients_not_cleared": 0.01,
+    "momentum_extreme": 0.03,
+    "loss_swings_grow": 0.2,
+}
+#: Findings that say where it sits and when it starts; the first one present decides.
+LOCATED_BY: tuple[str, ...] = ("first_steps_overshoot", "updates_huge_at_start", "updates_large")

@@ -1,0 +1,48 @@
+"""The learning rate is too low.
+
+## Mechanism
+Steps are healthy in direction and far too small to learn in the time given.
+
+## What you would see
+Loss falls steadily and hardly; `u/w` ≪ 1e-5; actual decrease equals predicted decrease (ratio ≈ 1); successive
+gradients nearly parallel.
+
+## What rules it out
+The direction is right and the step short.
+
+## How it is verified
+Train again and multiply the learning rate by 10; the failure goes away.
+
+## Remedy
+Multiply the learning rate by 10, and again while the loss falls faster.
+"""
+
+from collections.abc import Mapping
+
+TITLE = "The learning rate is too low"
+REMEDY = "Multiply the learning rate by 10, and again while the loss falls faster."
+#: The intervention that removes it, a file of verify/interventions; None where nothing from outside can.
+INTERVENTION: str | None = "raise_learning_rate"
+FAILURE_TYPES: tuple[str, ...] = ("optimizer_instability",)
+#: How often it is met, against 1 for an ordinary cause.
+PRIOR = 1.5
+#: At least one of these must be present for the cause to be considered.
+REQUIRES: tuple[str, ...] = ("predicted_decrease_is_tiny", "updates_tiny", "updates_small")
+#: Finding → how often it is present when this is the cause. A low number speaks against.
+EVIDENCE: Mapping[str, float] = {
+    "predicted_decrease_is_tiny": 0.85,
+    "updates_tiny": 0.6,
+    "updates_small": 0.9,
+    "gradients_parallel": 0.7,
+    "loss_never_moved": 0.4,
+    "loss_still_falling_slowly": 0.6,
+    "gradient_vanishes_over_depth": 0.05,
+    "initial_weights_small": 0.02,
+    "scaled_gradients_clipped": 0.01,
+    "updates_lost_to_rounding": 0.01,
+    "learning_rate_collapsed_early": 0.02,
+    "adam_epsilon_swamps": 0.02,
+    "signal_dies_over_depth": 0.02,
+}
+#: Findings that say where it sits and when it starts; the first one present decides.
+LOCATED_BY: tuple[str, ...] = ("updates_tiny", "updates_small")

@@ -1,0 +1,47 @@
+"""Gradients spike and nothing clips them.
+
+## Mechanism
+Gradients of a recurrent or very deep model spike from a healthy level and carry the weights away.
+
+## What you would see
+Isolated gradient spikes, 1e1 to 1e3 times the running median, in a recurrent or deep model, loss jumps after them.
+
+## What rules it out
+Healthy between spikes; input ordinary at the spike.
+
+## How it is verified
+Train again and clip the gradient norm; the failure goes away.
+
+## Remedy
+Clip the gradient norm before each step: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).
+"""
+
+from collections.abc import Mapping
+
+TITLE = "Gradients spike and nothing clips them"
+REMEDY = "Clip the gradient norm before each step: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)."
+#: The intervention that removes it, a file of verify/interventions; None where nothing from outside can.
+INTERVENTION: str | None = "clip_gradients"
+FAILURE_TYPES: tuple[str, ...] = ("exploding_gradients",)
+#: How often it is met, against 1 for an ordinary cause.
+PRIOR = 1.0
+#: At least one of these must be present for the cause to be considered.
+REQUIRES: tuple[str, ...] = ("gradient_spikes", "gradient_grows_before_trouble")
+#: Finding → how often it is present when this is the cause. A low number speaks against.
+EVIDENCE: Mapping[str, float] = {
+    "gradient_spikes": 0.9,
+    "model_is_recurrent": 0.75,
+    "stack_is_deep": 0.6,
+    "gradients_clipped": 0.02,
+    "loss_left_its_best": 0.7,
+    "gradient_grows_before_trouble": 0.8,
+    "learning_rate_rose_into_trouble": 0.03,
+    "learning_rate_jumped": 0.02,
+    "input_outlier": 0.03,
+    "updates_huge_at_start": 0.1,
+    "first_steps_overshoot": 0.08,
+    "loss_in_hazardous_operation": 0.05,
+    "first_non_finite_in_float16": 0.02,
+}
+#: Findings that say where it sits and when it starts; the first one present decides.
+LOCATED_BY: tuple[str, ...] = ("model_is_recurrent", "gradient_spikes")

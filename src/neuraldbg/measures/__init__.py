@@ -1,0 +1,1 @@
+"""Numbers derived from a trace, shared by detectors and causes. Pure functions; no torch."""

@@ -1,0 +1,167 @@
+"""The loss over time: its levels, its noise, and what a constant predictor would reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from neuraldbg.records import Place, Trace
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LossCurve:
+    """One stream of losses."""
+
+    place: Place
+    #: Step of each value; shape (rows,).
+    steps: IntArray
+    #: +inf where the loss was not finite; shape (rows,).
+    values: FloatArray
+    #: What the best constant predictor reaches over the run, or None where it is not known.
+    constant: float | None
+    #: What kind of loss its main term is ("" when unknown).
+    kind: str
+    #: The terms of its structure, as recorded.
+    terms: tuple[Mapping[str, Any], ...]
+
+    @property
+    def finite(self) -> FloatArray:
+        return self.values[np.isfinite(self.values)]
+
+    @property
+    def first_bad_step(self) -> int | None:
+        """Step of the first non-finite loss."""
+        bad = np.flatnonzero(~np.isfinite(self.values))
+        return int(self.steps[bad[0]]) if bad.size else None
+
+    @property
+    def count(self) -> int:
+        return int(self.finite.size)
+
+    @property
+    def window(self) -> int:
+        """Rows in a tenth of the run, at least 3."""
+        return max(3, self.count // 10)
+
+    @property
+    def first(self) -> float:
+        """Mean of the first three values: the loss at initialization, before most learning."""
+        return float(np.mean(self.finite[:3])) if self.count else math.nan
+
+    @property
+    def start(self) -> float:
+        """Median over the first tenth."""
+        return float(np.median(self.finite[: self.window])) if self.count else math.nan
+
+    @property
+    def end(self) -> float:
+        """Median over the last tenth."""
+        return float(np.median(self.finite[-self.window :])) if self.count else math.nan
+
+    @property
+    def noise(self) -> float:
+        """Typical difference between successive values, over sqrt(2): the spread at a fixed level."""
+        if self.count < 4:
+            return 0.0
+        differences = np.abs(np.diff(self.finite))
+        return float(np.median(differences)) / 0.954
+
+    def smooth(self) -> FloatArray:
+        """Running median over about a twentieth of the run; shape (finite rows,)."""
+        values = self.finite
+        half = max(1, values.size // 40)
+        padded = np.pad(values, half, mode="edge")
+        return np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1)
+
+    @property
+    def best(self) -> float:
+        """Lowest smoothed value."""
+        return float(self.smooth().min()) if self.count else math.nan
+
+    @property
+    def best_index(self) -> int:
+        return int(self.smooth().argmin()) if self.count else 0
+
+
+def stream_terms(trace: Trace, stream: str) -> tuple[Mapping[str, Any], ...]:
+    """The terms of a stream's loss, as first seen."""
+    for fact in trace.facts("loss.structure"):
+        if fact.data.get("stream") == stream:
+            return tuple(fact.data["terms"])
+    return ()
+
+
+def loss_curves(trace: Trace) -> list[LossCurve]:
+    """Every stream of training losses, the longest first (by rows; ties in order of appearance)."""
+    series = trace.series("loss.value")
+    curves = []
+    for index, place in enumerate(series.places):
+        column = series.values[:, index]
+        seen = ~np.isnan(column)
+        terms = stream_terms(trace, place.name)
+        kind = str(terms[0]["kind"]) if terms else ""
+        constant = constant_predictor(trace, place.name, terms)
+        curves.append(LossCurve(place, series.steps[seen], column[seen], constant, kind, terms))
+    curves.sort(key=lambda curve: -curve.values.size)
+    return curves
+
+
+def class_shares(trace: Trace, stream: str) -> tuple[FloatArray, FloatArray] | None:
+    """Shares of classes among targets and among predictions over the run, both of shape (classes,)."""
+    found = [fact for fact in trace.facts("target.histogram") if fact.place is not None and fact.place.name == stream]
+    if not found:
+        return None
+    data = found[-1].data
+    size = max([int(k) for k in (*data["targets"], *data["predictions"])], default=0) + 1
+    shares = []
+    for name in ("targets", "predictions"):
+        counts = np.zeros(size)
+        for key, value in data[name].items():
+            counts[int(key)] = value
+        shares.append(counts / max(1.0, counts.sum()))
+    return shares[0], shares[1]
+
+
+def constant_predictor(trace: Trace, stream: str, terms: tuple[Mapping[str, Any], ...]) -> float | None:
+    """The loss of the best constant prediction over the run: the targets' entropy, variance or mean deviation.
+
+    Only for a loss of one unweighted mean term; None elsewhere.
+    """
+    if len(terms) != 1 or terms[0].get("weighted"):
+        return None
+    term = terms[0]
+    factor = float(term.get("factor", 1.0))
+    if term.get("reduction") == "sum":
+        _, elements = trace.scalar("loss.elements", stream)
+        factor *= float(np.median(elements)) if elements.size else 1.0
+    kind = term["kind"]
+    if kind == "cross_entropy":
+        shares = class_shares(trace, stream)
+        if shares is not None:
+            positive = shares[0][shares[0] > 0]
+            return float(-(positive * np.log(positive)).sum()) * factor
+        _, entropy = trace.scalar("target.entropy", stream)
+        return float(np.median(entropy)) * factor if entropy.size else None
+    if kind in ("binary_cross_entropy", "binary_cross_entropy_with_logits"):
+        _, mean = trace.scalar("target.mean", stream)
+        if not mean.size:
+            return None
+        p = float(np.clip(np.mean(mean), 1e-7, 1 - 1e-7))
+        return -(p * math.log(p) + (1 - p) * math.log(1 - p)) * factor
+    if kind in ("mse", "handmade_square"):
+        _, spread = trace.scalar("target.std", stream)
+        _, mean = trace.scalar("target.mean", stream)
+        if not spread.size or not np.all(np.isfinite(spread)):
+            return None
+        return float(np.mean(spread**2) + np.var(mean)) * factor
+    _, constants = trace.scalar("loss.term_constant", stream)
+    constants = constants[np.isfinite(constants)]
+    return float(np.median(constants)) if constants.size else None

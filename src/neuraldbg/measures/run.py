@@ -1,0 +1,198 @@
+"""One recorded run with the numbers that many rules ask for, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from neuraldbg.measures.loss_curve import LossCurve, loss_curves
+from neuraldbg.records import Series, Trace
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_EMPTY: tuple[IntArray, FloatArray] = (np.empty(0, np.int64), np.empty(0))
+
+
+class Run:
+    """A trace and its derived numbers."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    # loss ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def curves(self) -> list[LossCurve]:
+        return loss_curves(self.trace)
+
+    @cached_property
+    def loss(self) -> LossCurve | None:
+        """The main loss: the longest stream; of equally long ones the one that was seen first."""
+        return self.curves[0] if self.curves else None
+
+    @cached_property
+    def adversarial(self) -> bool:
+        """Whether several losses are trained against each other, so that none has to fall."""
+        main = [curve for curve in self.curves if curve.count > 0.5 * self.curves[0].count]
+        return len(main) > 1 and len(self.optimizers) > 1
+
+    @cached_property
+    def bad_step(self) -> int | None:
+        """First step with a non-finite loss."""
+        steps = [curve.first_bad_step for curve in self.curves if curve.first_bad_step is not None]
+        return min(steps) if steps else None
+
+    @cached_property
+    def trouble_step(self) -> int | None:
+        """The step at which the loss became non-finite, or left its lowest level for good; None when it did not."""
+        if self.bad_step is not None:
+            return self.bad_step
+        curve = self.loss
+        if curve is None or curve.count < 20:
+            return None
+        smooth = curve.smooth()
+        low = int(smooth.argmin())
+        span = max(smooth[0], smooth.max()) - smooth.min()
+        threshold = smooth[low] + max(0.25 * span, 4 * curve.noise)
+        above = np.flatnonzero(smooth[low:] > threshold)
+        if not above.size or curve.end <= threshold:
+            return None
+        finite = np.flatnonzero(np.isfinite(curve.values))
+        return int(curve.steps[finite[low + above[0]]])
+
+    # optimizer ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def optimizers(self) -> dict[str, Mapping[str, Any]]:
+        """Settings by optimizer name, as first seen."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for fact in self.trace.facts("optimizer.settings"):
+            if fact.place is not None:
+                found.setdefault(fact.place.name, fact.data)
+        return found
+
+    @cached_property
+    def optimizer_class(self) -> str:
+        return next((str(data["class"]) for data in self.optimizers.values()), "")
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the optimizer divides by the size of the gradient, so that the loss's scale does not matter."""
+        return any(word in self.optimizer_class for word in ("Adam", "RMS", "Ada", "Lion", "NAdam", "Adafactor"))
+
+    @property
+    def optimizer_steps(self) -> int:
+        return int(self.trace.meta.get("counts", {}).get("optimizer_steps", 0))
+
+    @property
+    def backwards(self) -> int:
+        return int(self.trace.meta.get("counts", {}).get("backwards", 0))
+
+    @cached_property
+    def main_optimizer(self) -> str:
+        """The optimizer with the most elements watched."""
+        return max(
+            self.optimizers,
+            key=lambda name: sum(
+                g.get("elements", 0) * bool(g.get("watched")) for g in self.optimizers[name]["groups"]
+            ),
+            default="",
+        )
+
+    def setting(self, name: str) -> Any:
+        """A setting of the first group of the main optimizer, or None."""
+        data = self.optimizers.get(self.main_optimizer)
+        return data["groups"][0].get(name) if data and data["groups"] else None
+
+    @cached_property
+    def learning_rate(self) -> tuple[IntArray, FloatArray]:
+        """Steps and values of every change of the main optimizer's learning rate (the largest group's)."""
+        series = self.trace.series("optimizer.learning_rate")
+        if not series:
+            return _EMPTY
+        name = self.main_optimizer
+        names = [n for n in series.names if n == name or n.startswith(name + ".group")] or list(series.names)
+        best = max(names, key=lambda n: float(series.column(n)[1].max(initial=0.0)))
+        return series.column(best)
+
+    def learning_rate_at(self, steps: IntArray | int) -> FloatArray:
+        """The learning rate in force at given steps."""
+        changed, values = self.learning_rate
+        wanted = np.atleast_1d(np.asarray(steps, np.int64))
+        if not changed.size:
+            return np.full(wanted.shape, np.nan)
+        return values[np.clip(np.searchsorted(changed, wanted, side="right") - 1, 0, None)]
+
+    # columns ------------------------------------------------------------------------------------------------------
+
+    def of_optimizer(self, quantity: str) -> tuple[IntArray, FloatArray]:
+        """A run-level quantity of the main optimizer (``gradient.norm``, ``update.ratio`` ...)."""
+        series = self.trace.series(quantity)
+        if not series:
+            return _EMPTY
+        name = self.main_optimizer if self.main_optimizer in series.names else series.names[0]
+        return series.column(name)
+
+    def series(self, quantity: str) -> Series:
+        return self.trace.series(quantity)
+
+    def module_details(self, path: str) -> Mapping[str, Any]:
+        place = self.trace.place("module", path)
+        return place.details if place is not None else {}
+
+    @cached_property
+    def predicted_and_actual(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """For steps observed with their loss and the next step's: predicted and actual decrease of the main loss.
+
+        The prediction is first order: minus gradient times update.
+        """
+        curve = self.loss
+        if curve is None:
+            return np.empty(0, np.int64), np.empty(0), np.empty(0)
+        by_step: dict[int, float] = {}
+        for step, value in zip(curve.steps.tolist(), curve.values.tolist()):
+            by_step.setdefault(step, value)
+        steps, dots = self.of_optimizer("update.dot_gradient")
+        kept = [
+            (step, -dot, by_step[step] - by_step[step + 1])
+            for step, dot in zip(steps.tolist(), dots.tolist())
+            if step in by_step and step + 1 in by_step and np.isfinite(dot)
+        ]
+        kept = [row for row in kept if np.isfinite(row[2])]
+        if not kept:
+            return np.empty(0, np.int64), np.empty(0), np.empty(0)
+        table = np.array(kept)
+        return table[:, 0].astype(np.int64), table[:, 1], table[:, 2]
+
+    @cached_property
+    def membership(self) -> Mapping[str, list[int]]:
+        """Parameter → [requires gradient, held by a stepping optimizer, had a gradient], as last seen."""
+        found = self.trace.facts("model.membership")
+        return found[-1].data["parameters"] if found else {}
+
+    @cached_property
+    def elements(self) -> Mapping[str, int]:
+        found = self.trace.facts("model.membership")
+        return found[-1].data.get("elements", {}) if found else {}
+
+    @cached_property
+    def had_gradient(self) -> dict[str, bool]:
+        """Parameter → whether it ever had a gradient at an optimizer's step or at a membership check."""
+        seen: dict[str, bool] = {}
+        for fact in self.trace.facts("model.membership"):
+            for name, row in fact.data["parameters"].items():
+                seen[name] = seen.get(name, False) or bool(row[2])
+        series = self.trace.series("parameter.has_gradient")
+        for index, name in enumerate(series.names):
+            seen[name] = seen.get(name, False) or bool(np.nanmax(series.values[:, index], initial=0.0) > 0)
+        return seen
+
+
+def owner_of(parameter: str) -> str:
+    """The module path of a parameter path."""
+    return parameter.rpartition(".")[0]

@@ -1,0 +1,55 @@
+"""Stretches of time in which something holds, and the level of a series before a point."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: Observed rows of the opposite that do not end a stretch: one noisy batch is no recovery.
+BRIDGED_ROWS = 2
+
+
+def stretches(flags: BoolArray, at_least: int = 1, bridge: int = BRIDGED_ROWS) -> list[tuple[int, int]]:
+    """First and last row of every stretch of true flags.
+
+    Args:
+        flags: shape (rows,).
+        at_least: true rows that a stretch needs.
+        bridge: false rows inside a stretch that do not end it.
+    """
+    rows = np.flatnonzero(flags)
+    if not rows.size:
+        return []
+    found = []
+    for part in np.split(rows, np.flatnonzero(np.diff(rows) > bridge + 1) + 1):
+        if part.size >= at_least:
+            found.append((int(part[0]), int(part[-1])))
+    return found
+
+
+def level_before(values: FloatArray, width: int = 20, at_least: int = 5) -> FloatArray:
+    """Median of the finite values among the ``width`` rows before each row; NaN where fewer than ``at_least`` are.
+
+    Shape (rows,).
+    """
+    out = np.full(values.shape, np.nan)
+    for row in range(at_least, values.size):
+        before = values[max(0, row - width) : row]
+        before = before[np.isfinite(before)]
+        if before.size >= at_least:
+            out[row] = float(np.median(before))
+    return out
+
+
+def running_median(values: FloatArray, width: int = 3) -> FloatArray:
+    """Median over ``width`` rows around each row (fewer at the ends); +inf where most of them are not finite."""
+    half = width // 2
+    if values.size == 0 or half == 0:
+        return values
+    padded = np.pad(values, half, mode="edge")
+    out: FloatArray = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1)
+    return out
