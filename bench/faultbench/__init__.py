@@ -1,1 +1,1 @@
-"""FaultBench: small training programs with one known fault each, and healthy ones, to measure how well causes are named."""
+"""FaultBench: small training programs with one known fault each, and healthy ones; measures how causes are named."""

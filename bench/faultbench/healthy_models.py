@@ -114,7 +114,7 @@ def low_rank_adapters(recipe: Recipe, rng: random.Random) -> None:
     recipe.good = 0.65
 
     def adapt(model: nn.Module) -> None:
-        for name, module in list(model.named_modules()):
+        for module in list(model.modules()):
             for child, part in list(module.named_children()):
                 if isinstance(part, nn.Linear) and not isinstance(module, Adapter) and part.out_features > 8:
                     setattr(module, child, Adapter(part, 8))

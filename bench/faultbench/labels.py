@@ -11,6 +11,10 @@ from bench.faultbench.recipe import UNKNOWN, Recipe
 BEHIND = 0.15
 #: Metric below which a loss of quality is not worth a word.
 FLOOR = 0.12
+#: Mean metric over a run by which a slow one is behind at least.
+SLOWER = 0.06
+#: Rounds after the onset within which a sudden fault must show.
+WINDOW = 20
 
 
 def _tail(values: list[float]) -> float:
@@ -34,7 +38,8 @@ def really_failed(judge: str, recipe: Recipe, outcome: Outcome, twin: Outcome) -
 
     failure     the training metric, lost numbers, or a loss below its floor
     loss        as failure, or the loss itself stays clearly above the twin's
-    window      the metric between the onset and the end
+    window      the metric over the rounds after the onset
+    slower      as failure, or the metric over the whole run is clearly behind the twin's
     clean       the finished model on untouched data
     validation  the validation metric
     overfit     validation rises again while training is far better
@@ -50,9 +55,14 @@ def really_failed(judge: str, recipe: Recipe, outcome: Outcome, twin: Outcome) -
         return _overfit(outcome, twin)
     if judge == "clean":
         return worse(outcome.clean, twin.clean) or worse(outcome.final, twin.final)
+    if judge == "slower":
+        here, there = outcome.metrics, twin.metrics
+        behind = sum(min(one, 2.0) - min(other, 2.0) for one, other in zip(here, there)) / len(there)
+        if behind > SLOWER:
+            return True
     if judge == "window":
         first = recipe.label.onset[1] + 1
-        span = slice(first, first + max(30, (len(outcome.metrics) - first) // 2))
+        span = slice(first, first + WINDOW)
         here, there = outcome.metrics[span], twin.metrics[span]
         if here and worse(sum(here) / len(here), sum(there) / len(there)):
             return True

@@ -67,7 +67,7 @@ def recurrent_recipe(family: str, kind: type[nn.RNNBase], seed: int) -> Recipe:
             return _sequences.wave_classes(count, generator, style.length, classes)
         return _sequences.forecast(count, generator, style.length)
 
-    rates = {"adam": 6e-3, "adamw": 6e-3, "rmsprop": 4e-3} | ({} if goal == "tokens" else {"momentum": 0.3})
+    rates = {"adam": 6e-3, "adamw": 6e-3, "rmsprop": 4e-3} | ({} if goal == "tokens" else {"momentum": 0.15})
     return Recipe(
         family=family,
         seed=seed,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -32,7 +34,7 @@ class GraphNetwork(nn.Module):
         super().__init__()
         self.style = style
         widths = [FEATURES] + [style.width] * style.depth
-        self.convs = nn.ModuleList(GraphConvolution(a, b) for a, b in zip(widths, widths[1:]))
+        self.convs = nn.ModuleList(GraphConvolution(a, b) for a, b in itertools.pairwise(widths))
         self.act = activation(style)
         self.readout = nn.Linear(style.width, outputs)
 

@@ -1,4 +1,4 @@
-"""Small configurations of real architectures, built from a config and never downloaded (left out where not installed)."""
+"""Small configurations of real architectures, built from a config, never downloaded; left out where not installed."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def missing_nonlinearity(recipe: Recipe, rng: random.Random, strength: float) ->
     label(recipe, "missing_nonlinearity", f"depth {style.depth}", (*nearby(weighted(recipe), recipe), ""))
 
 
-@injector("excessive_dropout", applies=lambda recipe: single(recipe) and "dropout" in recipe.knobs)
+@injector("excessive_dropout", applies=lambda recipe: single(recipe) and "dropout" in recipe.knobs, judge="slower")
 def excessive_dropout(recipe: Recipe, rng: random.Random, strength: float) -> None:
     recipe.style.dropout = 1 - geometric(0.12, 0.02, strength)
     order = run_order(recipe)

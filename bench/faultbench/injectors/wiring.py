@@ -119,9 +119,10 @@ def frozen_parameters(recipe: Recipe, rng: random.Random, strength: float) -> No
 def unused_parameters(recipe: Recipe, rng: random.Random, strength: float) -> None:
     options = ["never_called", "never_called", "dropped"] + (["skip"] * 2 if "skip" in recipe.knobs else [])
     variant = rng.choice(options)
-    if variant == "skip" and recipe.style.depth > 1:
+    if variant == "skip":
+        recipe.style.depth = max(3, recipe.style.depth)
         before = set(weighted(recipe))
-        recipe.style.skip = 1
+        recipe.style.skip = 2
         missing = [path for path in before - set(weighted(recipe)) if path]
         if missing:
             from bench.faultbench.loop import model_of
