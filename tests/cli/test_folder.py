@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from helpers.command_line import TRAINING, Box
@@ -71,3 +74,8 @@ def test_mistakes_are_one_line_that_says_what_to_do(box: Box) -> None:
 
 def test_the_version_is_told(box: Box) -> None:
     assert box.neuraldbg("--version").stdout.startswith("neuraldbg")
+
+
+def test_the_readme_tells_every_verb_and_no_other() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    assert set(re.findall(r"^(?:neuraldbg|.*`neuraldbg) (\w+)", text, re.M)) == set(verbs())

@@ -14,7 +14,7 @@ from neuraldbg.cli import demos
 from neuraldbg.cli._say import error_stream, say
 from neuraldbg.errors import UsageError
 
-#: Shown when no name is given: its chain goes through three kinds of events before it reaches the loss.
+#: Shown when no name is given: what fails is not where the cause lies.
 DEFAULT = "dead_neurons"
 
 

@@ -20,7 +20,7 @@ from neuraldbg.report.text import clean, count, number, numbers, sparkline
 SECOND_FAULT = 0.5
 #: Lines of a chain, and entries of the last line, that are shown unless everything is asked for.
 CHAIN_LINES = 12
-ALTERNATIVES = 6
+ALTERNATIVES = 4
 
 _STEP_AT_END = re.compile(
     r"^(?P<text>.*?\S)[\s·,;:]+(?:at |from |since )?(?P<when>steps? \d[\d,]*(?:(?: to |\s*[-–]\s*)\d[\d,]*)?)"
@@ -205,7 +205,7 @@ def _reason(hypothesis: CausalHypothesis, diagnosis: Diagnosis, reader: SourceRe
         cause=clean(hypothesis.cause),
         place=clean(" · ".join(place for place in places if place)),
         code=clean(code),
-        sentences=clean(hypothesis.explanation),
+        sentences=_full_stop(clean(hypothesis.explanation)),
         remedy=clean(hypothesis.remedy),
     )
 
@@ -229,7 +229,7 @@ def _chain_line(line: str) -> ChainLine:
     text = clean(line).strip().lstrip("→").strip()
     match = _STEP_AT_END.match(text)
     if match is None:
-        return ChainLine(text)
+        return ChainLine(text.rstrip("."))
     body = match["text"]
     # "(at step 3)" inside an unfinished parenthesis belongs to the text.
     if body.count("(") != body.count(")"):
@@ -244,8 +244,15 @@ def _alternatives(others: Sequence[CausalHypothesis], ruled_out: Sequence[str], 
         match = _RULED_OUT.match(text)
         entries.append(f"{match['cause']} ruled out ({match['reason']})" if match else text.rstrip("."))
     if not verbose and len(entries) > ALTERNATIVES:
-        entries = [*entries[:ALTERNATIVES], f"{len(entries) - ALTERNATIVES} more"]
+        left_out = len(entries) - ALTERNATIVES
+        kind = " ruled out" if len(others) <= ALTERNATIVES else ""
+        entries = [*entries[:ALTERNATIVES], f"{left_out} more{kind}"]
     return tuple(entries)
+
+
+def _full_stop(text: str) -> str:
+    stripped = text.rstrip()
+    return f"{stripped}." if stripped and not stripped.endswith((".", ":", "!", "?", ".)")) else stripped
 
 
 def _sentence_part(line: str) -> str:
