@@ -14,7 +14,7 @@ META = dict(
     cause="loss_domain",
     also=[],
     layer=None,
-    onset=(1, 290),
+    onset=(40, 290),
     symptom="loss_nan",
 )
 

@@ -12,7 +12,7 @@ META = dict(
     cause="loss_domain",
     also=[],
     layer=None,
-    onset=(5, 340),
+    onset=(5, 60),
     symptom="loss_nan",
 )
 

@@ -14,7 +14,7 @@ META = dict(
     cause="loss_domain",
     also=[],
     layer=None,
-    onset=(0, 150),
+    onset=(20, 150),
     symptom="loss_nan",
 )
 

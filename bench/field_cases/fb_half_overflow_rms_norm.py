@@ -15,7 +15,7 @@ META = dict(
     cause="half_precision_overflow",
     also=[],
     layer=["norm", "spread", ""],
-    onset=(0, 120),
+    onset=(3, 60),
     symptom="divergence",
 )
 

@@ -13,7 +13,7 @@ META = dict(
     source="a public report",
     cause="missing_nonlinearity",
     also=[],
-    layer=["features", *[f"features.{i}" for i in range(9)], "head", ""],
+    layer=["features", *[f"features.{i}" for i in range(7)], "head", ""],
     onset=(0, 0),
     symptom="loss_plateau",
 )

@@ -1,4 +1,4 @@
-"""A Trainer class for a small encoder-decoder that segments blobs, with RMSprop at 0.3. The output layer is thrown to
+"""A Trainer class for a small encoder-decoder that segments blobs, with RMSprop at 0.5. The output layer is thrown to
 large values by the first updates and most units stay at zero after it, so the loss swings around that of an
 all-background answer. Repair: 1e-3."""
 
@@ -69,7 +69,7 @@ class Trainer:
 def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     torch.manual_seed(seed)
     model = Segmenter()
-    trainer = Trainer(model, lr=1e-3 if healthy else 0.3)
+    trainer = Trainer(model, lr=1e-3 if healthy else 0.5)
     with debug(model):
         trainer.fit(epochs=5, steps=50)
     return trainer.history

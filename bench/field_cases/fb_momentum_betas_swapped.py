@@ -44,7 +44,7 @@ def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     torch.manual_seed(seed)
     mix = torch.randn(3, 24)
     model = Vae()
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, betas=(0.9, 0.999) if healthy else (0.999, 0.9))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2, betas=(0.9, 0.999) if healthy else (0.999, 0.9))
     losses = []
     with debug(model):
         for _ in range(500):
