@@ -1,4 +1,4 @@
-"""What an event is about where no module is concerned; detectors write these words, the graph and the user read them."""
+"""What an event is about where no module is concerned; detectors write these words, the graph reads them."""
 
 from __future__ import annotations
 

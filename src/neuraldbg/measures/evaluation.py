@@ -1,0 +1,39 @@
+"""Losses without gradients, and the training loss around them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from neuraldbg.measures.run import Run
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def evaluations(run: Run) -> tuple[IntArray, FloatArray] | None:
+    """Step and mean loss of every evaluation of the stream with the most of them; None with fewer than two."""
+    series = run.series("evaluation.loss")
+    if not series:
+        return None
+    seen = np.isfinite(series.values).sum(axis=0)
+    steps, values = series.column(series.names[int(seen.argmax())])
+    steps, values = steps[np.isfinite(values)], values[np.isfinite(values)]
+    unique = np.unique(steps)
+    if unique.size < 2:
+        return None
+    return unique, np.array([float(values[steps == step].mean()) for step in unique])
+
+
+def training_near(run: Run, steps: IntArray) -> FloatArray:
+    """Mean training loss over the twentieth of the run before each step; NaN where there was none; shape (steps,)."""
+    curve = run.loss
+    out = np.full(steps.shape, np.nan)
+    if curve is None:
+        return out
+    width = max(3, curve.count // 20)
+    for index, step in enumerate(steps):
+        near = (curve.steps <= step) & (curve.steps > step - width) & np.isfinite(curve.values)
+        if near.any():
+            out[index] = float(curve.values[near].mean())
+    return out

@@ -1,0 +1,79 @@
+"""What enters the model, and the targets, over time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from neuraldbg.measures.run import Run
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+#: Rows before a row that make its usual range.
+_WINDOW = 40
+
+
+def model_inputs(run: Run, quantity: str) -> dict[str, tuple[IntArray, FloatArray]]:
+    """Steps and values of a quantity by floating input; token ids are left out."""
+    series = run.series(quantity).of_kind("input")
+    kinds = run.series("input.integer").of_kind("input")
+    ids = {name for index, name in enumerate(kinds.names) if np.nanmax(kinds.values[:, index], initial=0.0) > 0}
+    return {name: series.column(name) for name in series.names if name not in ids}
+
+
+def outlier(values: FloatArray, warmup: int, need_return: bool) -> tuple[int, float] | None:
+    """Row that lies furthest above the rows before it, as a multiple of their median, or None.
+
+    It has to be six times the median and 2.5 times the largest of the forty rows before; with ``need_return`` the rows
+    after it have to be ordinary again, else it is a change of level.
+    """
+    best: tuple[int, float] | None = None
+    for row in range(warmup, values.size):
+        before, after = values[max(0, row - _WINDOW) : row], values[row + 1 : row + 6]
+        middle, top = float(np.median(before)), float(before.max())
+        if not (middle > 0 and math.isfinite(values[row]) and values[row] > 6 * middle and values[row] > 2.5 * top):
+            continue
+        if need_return and after.size and float(np.median(after)) >= 3 * top:
+            continue
+        if best is None or values[row] / middle > best[1]:
+            best = (row, float(values[row] / middle))
+    return best
+
+
+def level_shift(values: FloatArray, unit: float) -> tuple[int, float] | None:
+    """Row of the largest lasting change of level and its size in ``unit``; None when no change exceeds the noise.
+
+    The median of the forty rows after a split against that of the forty before, which has to exceed five times the
+    ninetieth percentile of the deviations before it.
+    """
+    best: tuple[int, float] | None = None
+    for row in range(8, values.size - 5, max(1, values.size // 200)):
+        before, after = values[max(0, row - _WINDOW) : row], values[row : row + _WINDOW]
+        middle = float(np.median(before))
+        within = max(float(np.percentile(np.abs(before - middle), 90)), 1e-12)
+        change = abs(float(np.median(after)) - middle)
+        if change > 5 * within and (best is None or change / unit > best[1]):
+            best = (row, change / max(unit, 1e-12))
+    if best is None:
+        return None
+    # The split that is best for medians may lie some rows beside the step itself.
+    near = np.arange(max(1, best[0] - 10), min(values.size, best[0] + 10))
+    jumps = np.abs(values[near] - values[near - 1])
+    row = int(near[int(jumps.argmax())]) if jumps.size and jumps.max() > 3 * float(np.median(jumps)) else best[0]
+    return row, best[1]
+
+
+def target_scale(run: Run) -> tuple[float, float] | None:
+    """Mean and spread of regression targets over the first fifty observed steps; None for other losses."""
+    curve = run.loss
+    if curve is None or curve.kind not in ("mse", "l1", "smooth_l1", "huber", "handmade_square", "handmade_absolute"):
+        return None
+    _, spread = run.series("target.std").column(curve.place.name)
+    _, mean = run.series("target.mean").column(curve.place.name)
+    spread, mean = spread[np.isfinite(spread)][:50], mean[np.isfinite(mean)][:50]
+    if not spread.size or not mean.size:
+        return None
+    return float(np.median(mean)), math.sqrt(float(np.mean(spread**2)) + float(np.var(mean)))

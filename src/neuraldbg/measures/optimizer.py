@@ -1,0 +1,58 @@
+"""What an optimizer's settings amount to in a run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neuraldbg.measures.run import Run
+
+
+def update_over_gradient(run: Run) -> float | None:
+    """Update norm over learning rate × gradient norm, median over the last two thirds; None for adaptive optimizers."""
+    if run.adaptive or not run.optimizers:
+        return None
+    steps, update = run.of_optimizer("update.norm")
+    gradients = dict(zip(*(part.tolist() for part in run.of_optimizer("gradient.norm"))))
+    rates = run.learning_rate_at(steps)
+    ratios = [
+        moved / (rate * gradients[step])
+        for step, moved, rate in zip(steps.tolist(), update.tolist(), rates.tolist())
+        if rate > 0 and gradients.get(step, 0) > 0 and np.isfinite(moved) and np.isfinite(gradients[step])
+    ]
+    return float(np.median(ratios[len(ratios) // 3 :])) if len(ratios) >= 8 else None
+
+
+def _decay(run: Run) -> float:
+    decay = run.setting("weight_decay")
+    return float(decay) if isinstance(decay, (int, float)) else 0.0
+
+
+def decoupled(run: Run) -> bool:
+    """Whether the decay is applied to the weights themselves and not to the gradient."""
+    return "AdamW" in run.optimizer_class or bool(run.setting("decoupled_weight_decay"))
+
+
+def decay_exponent(run: Run) -> float | None:
+    """Sum of learning rate × decay over the run: decay alone leaves exp(-this) of the weights.
+
+    None when it is not decoupled, or there is none.
+    """
+    if _decay(run) <= 0 or not decoupled(run):
+        return None
+    steps = run.loss.count if run.loss is not None else 0
+    return _decay(run) * float(np.nansum(run.learning_rate_at(np.arange(max(1, steps)))))
+
+
+def decay_over_gradient(run: Run) -> float | None:
+    """decay × ‖w‖ / ‖g‖, median over the weight matrices; None when the decay is decoupled or there is none."""
+    weights, gradients = run.series("parameter.weight_norm"), run.series("parameter.gradient_norm")
+    if _decay(run) <= 0 or decoupled(run) or not weights or not gradients:
+        return None
+    ratios = []
+    for index, name in enumerate(weights.names):
+        _, own = gradients.column(name)
+        own, sizes = own[np.isfinite(own)], weights.values[:, index]
+        sizes = sizes[np.isfinite(sizes)]
+        if name.endswith("weight") and own.size and sizes.size and np.median(own) > 0:
+            ratios.append(_decay(run) * float(np.median(sizes)) / float(np.median(own)))
+    return float(np.median(ratios)) if ratios else None
