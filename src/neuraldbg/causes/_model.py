@@ -63,7 +63,7 @@ class Parameters:
     by_cause: Mapping[str, Mapping[str, float]]
     #: Prior weights by hypothesis.
     prior: Mapping[str, float]
-    #: Log-likelihoods are multiplied by this: findings are not independent given the cause.
+    #: Log-likelihoods of the symptoms are multiplied by this: they all look at one curve and repeat each other.
     temper: float
 
 
@@ -87,7 +87,7 @@ def parameters(rules: Mapping[str, ModuleType], findings: Sequence[str], fitted:
     healthy_counts: Mapping[str, Sequence[float]] = fitted.get("healthy", {})
     average, healthy = {}, {}
     for finding in findings:
-        declared_fail, declared_healthy = _SYMPTOMS.get(finding, (0.06, 0.02))
+        declared_fail, declared_healthy = _SYMPTOMS.get(finding, (0.02, 0.006))
         shares = [
             (table[finding][0] + 0.3 * declared_fail) / (table[finding][1] + 0.3)
             for table in by_counts.values()
@@ -109,7 +109,7 @@ def parameters(rules: Mapping[str, ModuleType], findings: Sequence[str], fitted:
             row[finding] = _bounded((seen + weight * expected) / (of + weight))
         by_cause[cause] = row
     prior = {cause: float(rule.PRIOR) for cause, rule in rules.items()}
-    prior[NOTHING] = float(fitted.get("prior_nothing", 30.0))
+    prior[NOTHING] = float(fitted.get("prior_nothing", 12.0))
     prior[UNKNOWN] = float(fitted.get("prior_unknown", 0.5))
     return Parameters(average, healthy, by_cause, prior, float(fitted.get("temper", 0.6)))
 
@@ -123,8 +123,9 @@ def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Seque
         total = 0.0
         for name, present in seen.items():
             p = rows[0][name] if len(rows) == 1 else _noisy_or(rows[0][name], rows[1][name], numbers.average[name])
-            total += math.log(p if present else 1 - p)
-        return total * numbers.temper
+            weight = numbers.temper if name in _SYMPTOMS else 1.0
+            total += weight * math.log(p if present else 1 - p)
+        return total
 
     scores[(NOTHING,)] = math.log(numbers.prior[NOTHING]) + score([numbers.healthy])
     scores[(UNKNOWN,)] = math.log(numbers.prior[UNKNOWN]) + score([_flattened(numbers.average)])

@@ -114,8 +114,7 @@ def _hypothesis(
     if place is not None:
         source = place.source
         step = place.step if place.step is not None else symptom.step
-        if locus in ("layer", "parameter"):
-            layer, parameter = place.layer, place.parameter if locus == "parameter" else None
+        layer, parameter = place.layer, place.parameter if locus == "parameter" else None
     names = {finding.name for finding in supporting}
     evidence = tuple(event for event in events if names & set(event.metadata.get("findings", ())))
     return CausalHypothesis(

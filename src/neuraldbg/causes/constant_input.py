@@ -27,11 +27,12 @@ FAILURE_TYPES: tuple[str, ...] = ("data_anomaly",)
 #: How often it is met, against 1 for an ordinary cause.
 PRIOR = 1.0
 #: At least one of these must be present for the cause to be considered.
-REQUIRES: tuple[str, ...] = ("inputs_do_not_vary", "inputs_nearly_all_zero")
+REQUIRES: tuple[str, ...] = ("inputs_do_not_vary", "inputs_nearly_all_zero", "a_module_erases_its_input")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
     "inputs_do_not_vary": 0.9,
     "inputs_nearly_all_zero": 0.4,
+    "a_module_erases_its_input": 0.12,
     "accuracy_at_chance": 0.8,
     "predictions_do_not_vary": 0.7,
 }

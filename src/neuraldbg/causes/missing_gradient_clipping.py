@@ -30,6 +30,9 @@ REQUIRES: tuple[str, ...] = ("gradient_spikes", "gradient_grows_before_trouble")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
     "gradient_spikes": 0.9,
+    "spike_without_trigger": 0.88,
+    "input_level_shifted": 0.03,
+    "target_outlier": 0.02,
     "model_is_recurrent": 0.75,
     "stack_is_deep": 0.6,
     "gradients_clipped": 0.02,

@@ -58,7 +58,7 @@ class Run:
         smooth = curve.smooth()
         low = int(smooth.argmin())
         span = max(smooth[0], smooth.max()) - smooth.min()
-        threshold = smooth[low] + max(0.25 * span, 4 * curve.noise)
+        threshold = smooth[low] + max(0.25 * span, 2 * curve.noise)
         above = np.flatnonzero(smooth[low:] > threshold)
         if not above.size or curve.end <= threshold:
             return None

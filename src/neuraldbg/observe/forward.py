@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _EVALUATION_FORWARDS = 3
 #: Outermost calls whose inputs are measured per step.
 _INPUT_CALLS = 2
+#: Operations of first layers → the saved value that is their input.
+_DATA_OPERANDS = {"Addmm": "mat1", "Convolution": "input", "MkldnnConvolution": "input"}
 #: Owners kept when forwards run with gradients and no backward ever comes: more would keep graphs alive.
 _OWNERS = 20000
 
@@ -227,6 +229,26 @@ class ForwardObserver:
                         self._nonfinite_input = True
                         where = {"module": path, "argument": name, "evaluation": self._evaluating}
                         self._recorder.fact("nonfinite.input", step, place, {**data, **where})
+
+    def inputs_of_graph(self, roots: list[Tensor], step: int) -> None:
+        """Inputs of a step that carried no module hook, from what the first operations saved.
+
+        An operation whose first operand needs no gradient read it from the data.
+        """
+        floating = [name for kind, name in self._recorder.place_names() if kind == "input"]
+        found = 0
+        for node in autograd.walk(roots[0].grad_fn, 4000) if roots[0].grad_fn is not None else []:
+            name = _DATA_OPERANDS.get(autograd.operation(node))
+            if name is None or (name == "mat1" and node.next_functions[1][0] is not None):
+                continue
+            if name == "input" and node.next_functions[0][0] is not None:
+                continue
+            value = autograd.saved_tensor(node, name)
+            if value is None or not kernels.is_number_tensor(value) or found >= min(1, len(floating)):
+                continue
+            found += 1
+            place = self._recorder.place("input", floating[0])
+            inputs.measure_input_batch(self._recorder.pending, place, value)
 
     def _evaluation(self, module: nn.Module, path: str, output: Any, outermost: bool) -> None:
         if self._evaluation_forwards > _EVALUATION_FORWARDS:

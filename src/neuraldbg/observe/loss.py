@@ -14,7 +14,7 @@ from torch import Tensor
 
 from neuraldbg.observe import autograd, forensics, source
 from neuraldbg.observe.autograd import Node
-from neuraldbg.observe.loss_structure import Term, describe, read_structure
+from neuraldbg.observe.loss_structure import LIBRARY_LOSSES, Term, describe, read_structure
 from neuraldbg.observe.quantities import data_flow
 from neuraldbg.observe.quantities.losses import ClassHistogram, measure_term
 from neuraldbg.observe.watched import Watched
@@ -112,11 +112,15 @@ class LossObserver:
 
     # structure ---------------------------------------------------------------------------------------------------
 
-    def structure(self, roots: list[Tensor], step: int) -> None:
-        """Read the graph of this step: terms of the loss, data flow, activations, domains."""
+    def structure(self, roots: list[Tensor], step: int, full: bool) -> None:
+        """Read the graph of this step: terms of the loss; with module outputs known (``full``) also the data flow,
+        activations and domains."""
         nodes = [root.grad_fn for root in roots if root.grad_fn is not None]
         if not nodes or self._forward.saved_tensors_hooked:
             self._terms_only(nodes, step) if nodes else None
+            return
+        if not full:
+            self._light(nodes[0])
             return
         owners = self._forward.owners
         edges, sites, complete = data_flow.trace_flow(nodes, owners)
@@ -126,6 +130,18 @@ class LossObserver:
 
     def _terms_only(self, nodes: list[Node], step: int) -> None:
         self._terms(nodes[0], step, measure=False)
+
+    def _light(self, root: Node) -> None:
+        """Predictions and targets of the library's losses, whose saved tensors need no module hook."""
+        known = set(self._structures)
+        if self._current not in known:
+            return
+        for index, term in enumerate(read_structure(root, lambda node: False, limit=60)):
+            name = self._current if index == 0 else f"{self._current}.{index}"
+            if term.kind not in LIBRARY_LOSSES.values() or not self._recorder.knows("loss", name):
+                continue
+            histogram = self._histograms.setdefault(name, ClassHistogram())
+            measure_term(self._recorder.pending, self._recorder.place("loss", name), term, lambda node: None, histogram)
 
     def _terms(self, root: Node, step: int, measure: bool = True) -> list[Term]:
         owners = self._forward.owners

@@ -17,7 +17,7 @@ from neuraldbg.observe.loss import LossObserver
 from neuraldbg.observe.patches import Patches
 from neuraldbg.observe.recorder import Recorder
 from neuraldbg.observe.rounds import Rounds
-from neuraldbg.observe.schedule import Schedule
+from neuraldbg.observe.schedule import Mode, Schedule
 from neuraldbg.observe.update import UpdateObserver
 from neuraldbg.observe.watched import Watched
 
@@ -56,6 +56,8 @@ class Observer:
         self.loss = LossObserver(recorder, watched, self.forward)
         self.update = UpdateObserver(recorder, watched)
         self.in_backward = False
+        self.mode = Mode.FULL
+        #: Whether this step is observed: by its mode, or because its loss raised an alarm.
         self.sampling = True
         self.on_alarm: Callable[[str, dict[str, Any]], None] | None = None
         self._active = False
@@ -71,7 +73,7 @@ class Observer:
         self._active = True
         self._thread = threading.get_ident()
         self.patches.install()
-        self._sample(True)
+        self._sample(Mode.FULL)
 
     def stop(self) -> None:
         self._active = False
@@ -111,20 +113,25 @@ class Observer:
             return
         frame = source.user_frame(2)
         place: Hashable = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else "backward"
-        first_of_round = self.rounds.fresh or self.rounds.backwards == 0
         if self.rounds.begins_round(place):
             self._close_round()
         self.rounds.backward(place)
         step = self.rounds.step
         value = self.loss.value(roots[0], place, frame, step)
+        bad = value is not None and not math.isfinite(value)
+        spike = value is not None and self.loss.is_spike(value)
+        # An alarm in a step that was not to be observed: its graph is still there, so that what its forward read, its
+        # loss, its gradients and its update are seen all the same; only the module outputs are not.
+        self.sampling = self.sampling or bad or spike
         if self.sampling:
+            if self.mode is not Mode.FULL:
+                self.forward.inputs_of_graph(roots, step)
             self.forward.close_step()
-            if first_of_round:
-                self.update.gradients_left(step, self.loss.scale)
-            self.loss.structure(roots, step)
-        if value is not None and not math.isfinite(value):
+            self.update.gradients_left(self.loss.scale)
+            self.loss.structure(roots, step, full=self.mode is Mode.FULL)
+        if bad and value is not None:
             self._non_finite_loss(roots, step, value)
-        elif value is not None and self.loss.is_spike(value):
+        elif spike:
             self.schedule.alarm()
 
     @guarded
@@ -137,7 +144,7 @@ class Observer:
         if self.rounds.optimizer_steps == 0:
             self.recorder.write(self.rounds)
             if self.rounds.by_backward:
-                self._sample(self.schedule.next_step(self.sampling))
+                self._sample(self.schedule.next_step(self.mode))
 
     def _non_finite_loss(self, roots: list[Tensor], step: int, value: float) -> None:
         self.schedule.alarm()
@@ -197,6 +204,7 @@ class Observer:
 
     def _stepped(self, optimizer: torch.optim.Optimizer, skipped: bool) -> None:
         self.rounds.optimizer_stepped(id(optimizer), skipped)
+        self.update.stepped(optimizer)
         self.recorder.release(self.rounds)
         if self.sampling:
             self.update.membership(self.rounds.step)
@@ -211,11 +219,12 @@ class Observer:
         self.recorder.write(self.rounds)
         self.recorder.closed_step = step
         self.forward.release()
-        self._sample(self.schedule.next_step(self.sampling))
+        self._sample(self.schedule.next_step(self.mode))
 
-    def _sample(self, sampling: bool) -> None:
-        self.sampling = sampling
-        if sampling:
+    def _sample(self, mode: Mode) -> None:
+        self.mode = mode
+        self.sampling = mode is not Mode.NONE
+        if mode is Mode.FULL:
             self.patches.attach_module_hooks()
         else:
             self.patches.detach_module_hooks()

@@ -46,6 +46,10 @@ class Recorder:
     def knows(self, kind: str, name: str) -> bool:
         return (kind, name) in self._places
 
+    def place_names(self) -> list[tuple[str, str]]:
+        """(kind, name) of every place so far, in order of appearance."""
+        return list(self._places)
+
     def add(self, quantity: str, place: int, value: Tensor | float) -> None:
         """A number of the step in progress."""
         self.pending.add(quantity, place, value)

@@ -51,6 +51,8 @@ class UpdateObserver:
         self._membership = ""
         self._membership_checks = 0
         self._observed = 0
+        self._left: dict[int, Tensor | float] = {}
+        self._stepped_before: set[int] = set()
 
     # names -------------------------------------------------------------------------------------------------------
 
@@ -96,13 +98,25 @@ class UpdateObserver:
 
     # gradients ---------------------------------------------------------------------------------------------------
 
-    def gradients_left(self, step: int, scale: float) -> None:
-        """The norm of gradients that a backward after a step finds: not zero where they were not cleared."""
-        gradients = [quantities.dense(p.grad) for _, p in self._watched.parameters() if p.grad is not None]
-        place = self._recorder.place("run", "gradients")
-        gradients = [g for g in gradients if g.device.type != "meta"]
-        total = torch.stack(torch._foreach_norm(gradients)).float().norm() / scale if gradients else 0.0
-        self._recorder.add("gradient.left_norm", place, total)
+    def gradients_left(self, scale: float) -> None:
+        """Called as a backward begins: how much gradient each optimizer's parameters hold from before.
+
+        Kept is the least that any backward since the optimizer's last step found. It is not zero only where the
+        gradients were never cleared: a loop with two optimizers clears each of them at another moment, and one that
+        accumulates finds gradients at all backwards but the first.
+        """
+        for key, reference in self._optimizers.items():
+            optimizer = reference()
+            if optimizer is None or isinstance(self._left.get(key), float):
+                continue
+            gradients = [quantities.dense(p.grad) for g in optimizer.param_groups for p in g["params"] if p.grad is not None]
+            gradients = [g for g in gradients if g.device.type != "meta" and g.numel()]
+            if not gradients:
+                self._left[key] = 0.0
+                continue
+            total = torch.stack([n.float() for n in torch._foreach_norm(gradients)]).norm() / scale
+            before = self._left.get(key)
+            self._left[key] = total if before is None else torch.minimum(torch.as_tensor(before), total)
 
     def after_backward(self, step: int, scale: float) -> None:
         """The norm of all gradients as the backward left them, unscaled: before any clipping."""
@@ -157,6 +171,8 @@ class UpdateObserver:
         recorder.add("gradient.norm", run, total)
         if same_device:
             self._snapshot(optimizer, measured, step)
+        if id(optimizer) in self._left and id(optimizer) in self._stepped_before:
+            recorder.add("gradient.left_norm", run, self._left[id(optimizer)])
         self._observed += 1
         if self._observed - 1 in _SYMMETRY_STEPS:
             for parameter in measured:
@@ -225,6 +241,11 @@ class UpdateObserver:
                 recorder.add("parameter.weight_norm", place, value)
 
     # after the step ----------------------------------------------------------------------------------------------
+
+    def stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        """Called after every step, observed or not: what was left is counted anew from here."""
+        self._left.pop(id(optimizer), None)
+        self._stepped_before.add(id(optimizer))
 
     def after_step(self, optimizer: torch.optim.Optimizer, step: int) -> None:
         key = id(optimizer)

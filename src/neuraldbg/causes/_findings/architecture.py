@@ -610,3 +610,22 @@ def model_is_linear_throughout(run: Run) -> Finding:
         op for _, target, data in graph.edges(data=True) if target != "<loss>" for op in data.get("operations", ())
     ]
     return when(not any(op in _NONLINEAR for op in inner), "no nonlinearity lies between input and output", layer="")
+
+
+def a_module_erases_its_input(run: Run) -> Finding:
+    """A first module (normalization, embedding, pooling) turns inputs that vary into the same output for all samples."""
+    across, inputs = early(run.trace, "module.output_batch_spread"), early(run.trace, "module.input_std")
+    if not across:
+        return unmeasured()
+    hit = []
+    for name, value in across.items():
+        kind = run.module_details(name).get("kind")
+        if (
+            kind in ("norm", "embedding", "other")
+            and inputs.get(name, 0.0) > 1e-4
+            and value < 1e-6 * max(1.0, inputs[name])
+        ):
+            hit.append(name)
+    return when(
+        bool(hit), f"'{hit[0] if hit else ''}' gives the same output for every sample", layer=hit[0] if hit else None
+    )

@@ -184,16 +184,20 @@ def outlier_meets_loss_jump(run: Run) -> Finding:
 
 
 def _shift(steps: np.ndarray, values: np.ndarray, scale: np.ndarray | float) -> tuple[float, int]:
-    """The largest lasting change of level, in units of ``scale``, and its step."""
-    best = (0.0, 0)
+    """The earliest large and lasting change of level, in units of ``scale``, and its step."""
+    found: list[tuple[float, int]] = []
     for index in range(8, values.size - 5, max(1, values.size // 200)):
-        before, after = values[max(0, index - 40) : index], values[index : index + 40]
+        before, after = values[:index], values[index : index + 40]
+        center = float(np.median(before[-40:]))
         within = max(float(np.percentile(np.abs(before - np.median(before)), 90)), 1e-12)
-        change = abs(float(np.median(after)) - float(np.median(before)))
+        change = abs(float(np.median(after)) - center)
         if change > 5 * within:
             unit = float(np.median(scale[:index])) if isinstance(scale, np.ndarray) else scale
-            best = max(best, (change / max(unit, 1e-12), int(steps[index])))
-    return best
+            found.append((change / max(unit, 1e-12), int(steps[index])))
+    if not found:
+        return (0.0, 0)
+    largest = max(size for size, _ in found)
+    return next((size, step) for size, step in found if size >= 0.5 * min(largest, 2.0))
 
 
 def input_level_shifted(run: Run) -> Finding:
@@ -238,6 +242,8 @@ def inputs_do_not_vary(run: Run) -> Finding:
     if not spreads:
         return unmeasured()
     stds = run.series("input.std").of_kind("input")
+    flat: list[Finding] = []
+    varies = False
     for name in spreads.names:
         steps, spread = spreads.column(name)
         if spread.size < 3:
@@ -251,15 +257,19 @@ def inputs_do_not_vary(run: Run) -> Finding:
         _, zeros = run.series("input.zero_share").of_kind("input").column(name)
         empty = float(np.median(zeros)) if zeros.size else 0.0
         low = typical == 0 or share > 0.9 or (relative < 1e-3 and own.size > 0)
-        if low and len(spreads.names) <= 4:
-            return present(
-                f"input {name} hardly varies: {100 * share:.0f} % of its features are equal in all samples, "
-                f"{100 * empty:.0f} % of its values are zero",
-                step=int(steps[0]),
-                share=share,
-                spread=typical,
+        varies = varies or not low
+        if low:
+            flat.append(
+                present(
+                    f"input {name} hardly varies: {100 * share:.0f} % of its features are equal in all samples, "
+                    f"{100 * empty:.0f} % of its values are zero",
+                    step=int(steps[0]),
+                    share=share,
+                    spread=typical,
+                )
             )
-    return absent()
+    # A hidden state of zeros or a mask beside an input that varies is no fault.
+    return flat[0] if flat and not varies else absent()
 
 
 def inputs_nearly_all_zero(run: Run) -> Finding:
@@ -267,7 +277,7 @@ def inputs_nearly_all_zero(run: Run) -> Finding:
     found = _model_inputs(run, "input.zero_share")
     if not found:
         return unmeasured()
-    share, name = max((float(np.median(values)), name) for name, _, values in found)
+    share, name = min((float(np.median(values)), name) for name, _, values in found)
     return when(share > 0.97, f"{100 * share:.1f} % of the values of input {name} are zero", share=share)
 
 
@@ -297,6 +307,13 @@ def target_out_of_range(run: Run) -> Finding:
     if not bad.any():
         return absent()
     row = int(np.flatnonzero(bad.any(axis=1))[0])
+    if run.loss is not None and run.loss.kind == "binary_cross_entropy_with_logits":
+        mild = (
+            float(np.nanmax(run.series("target.max").values)) <= 1.0
+            and float(np.nanmin(run.series("target.min").values)) >= 0.0
+        )
+        if mild:
+            return absent()
     low = run.series("target.min").values
     high = run.series("target.max").values
     extent = f" (from {np.nanmin(low):.3g} to {np.nanmax(high):.3g})" if low.size and high.size else ""
@@ -364,17 +381,20 @@ def one_class_dominates(run: Run) -> Finding:
 
 
 def predictions_collapse_on_a_class(run: Run) -> Finding:
-    """In the last third the model predicts one class for everything."""
+    """In the last third the model predicts one class for (nearly) everything, the rare ones for a fifth of their share."""
     curve = run.loss
     if curve is None:
         return unmeasured()
-    steps, top = run.series("prediction.top_share").column(curve.place.name)
+    _, top = run.series("prediction.top_share").column(curve.place.name)
     if top.size < 9:
         return unmeasured()
-    late = top[2 * top.size // 3 :]
+    late = float(np.mean(top[2 * top.size // 3 :]))
+    _, asked = run.series("target.top_share").column(curve.place.name)
+    rare = 1 - float(np.mean(asked)) if asked.size else 0.05
     return when(
-        float(np.mean(late)) > 0.985,
-        f"the model predicts one class for {100 * float(np.mean(late)):.0f} % of the samples",
+        1 - late < max(0.015 if rare > 0.05 else 0.0, 0.2 * rare) and rare > 0,
+        f"the model predicts one class for {100 * late:.0f} % of the samples",
+        share=late,
     )
 
 

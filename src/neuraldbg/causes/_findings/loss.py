@@ -117,9 +117,10 @@ def loss_fell_to_little(run: Run) -> Finding:
         return unmeasured()
     if run.bad_step is not None or curve.first <= 0:
         return absent()
+    start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
     settled = curve.end <= 2.5 * max(curve.best, 1e-30) or curve.end < 0.02 * curve.first
     return when(
-        curve.end < 0.2 * curve.first and settled,
+        curve.end < 0.2 * start and settled,
         f"the loss fell from {curve.first:.3g} to {curve.end:.3g}",
         first=curve.first,
         end=curve.end,
@@ -137,7 +138,8 @@ def loss_fell_by_half(run: Run) -> Finding:
         return when(
             gain > max(abs(curve.first), 6 * curve.noise), f"the loss fell from {curve.first:.3g} to {curve.end:.3g}"
         )
-    return when(curve.end < 0.5 * curve.first, f"the loss fell from {curve.first:.3g} to {curve.end:.3g}")
+    start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
+    return when(curve.end < 0.5 * start, f"the loss fell from {curve.first:.3g} to {curve.end:.3g}")
 
 
 def loss_never_moved(run: Run) -> Finding:

@@ -37,7 +37,8 @@ def first_non_finite_in_float16(run: Run) -> Finding:
     producer = facts[0].data.get("producer") if facts else None
     series = run.series("module.output_absmax")
     inputs = run.series("module.input_absmax")
-    if not half:
+    if not half or (facts and facts[0].data.get("bad_parameters")):
+        # Weights that were bad already make every output bad: the step before is to blame.
         return absent()
     step = run.bad_step
     if series:

@@ -178,9 +178,8 @@ def gradients_oppose(run: Run) -> Finding:
 
 def gradients_not_cleared(run: Run) -> Finding:
     """A backward that follows an optimizer step finds the old gradients still there."""
-    steps, left = run.trace.scalar("gradient.left_norm", "gradients")
-    steps, left = steps[1:], left[1:]
-    _, norm = run.trace.scalar("gradient.norm_after_backward", "gradients")
+    _, left = run.of_optimizer("gradient.left_norm")
+    _, norm = run.of_optimizer("gradient.norm")
     if left.size < 3 or run.optimizer_steps < 3:
         return unmeasured()
     typical = float(np.median(norm)) if norm.size else 1.0
@@ -195,8 +194,7 @@ def gradients_not_cleared(run: Run) -> Finding:
 
 def gradients_sometimes_cleared(run: Run) -> Finding:
     """Old gradients are found after some optimizer steps and not after others."""
-    _, left = run.trace.scalar("gradient.left_norm", "gradients")
-    left = left[1:]
+    _, left = run.of_optimizer("gradient.left_norm")
     if left.size < 6 or run.optimizer_steps < 6:
         return unmeasured()
     share = float(np.mean(left > 0))
@@ -555,3 +553,26 @@ def optimizer_maximizes(run: Run) -> Finding:
     if not run.optimizers:
         return unmeasured()
     return when(bool(run.setting("maximize")), "the optimizer was built with maximize=True")
+
+
+def spike_without_trigger(run: Run) -> Finding:
+    """A gradient spike at which neither the learning rate, nor the inputs, nor the targets did anything unusual."""
+    spike = gradient_spikes(run)
+    if spike.present is None:
+        return unmeasured()
+    if not spike.present or spike.step is None:
+        return absent()
+    steps, rates = run.learning_rate
+    recent = run.learning_rate_at(np.array([max(0, spike.step - 30), spike.step]))
+    if rates.size and recent[1] > 2 * recent[0]:
+        return absent()
+    for quantity in ("input.absmax", "target.max", "target.min", "input.std"):
+        series = run.series(quantity)
+        for index in range(len(series.places)):
+            column = np.abs(series.values[:, index])
+            near = np.abs(series.steps - spike.step) <= 1
+            before = (series.steps < spike.step - 1) & np.isfinite(column)
+            at = column[near & ~np.isnan(column)]
+            if at.size and before.sum() >= 5 and at.max() > 3 * max(float(np.max(column[before][-40:])), 1e-12):
+                return absent()
+    return present(f"at step {spike.step} neither the data nor the learning rate did anything unusual", step=spike.step)
