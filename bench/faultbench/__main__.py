@@ -8,7 +8,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import multiprocessing
-import traceback
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -19,18 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.faultbench import baselines, families, injectors, score, split
 from bench.faultbench.runs import Results, Spec, specs
+from bench.faultbench.watch import again, carry_out
 
 HERE = Path(__file__).parent / "results"
-
-
-def carry_out(spec: Spec, traces: str, keep_traces: bool) -> dict[str, Any]:
-    """One run in a worker; an error of the bench or the engine comes back as text."""
-    from bench.faultbench.watch import watch
-
-    try:
-        return watch(spec, Path(traces), keep_traces)
-    except Exception:
-        return {"key": spec.key, "spec": spec.__dict__, "failed": traceback.format_exc()}
 
 
 def arguments() -> argparse.Namespace:
@@ -89,8 +79,6 @@ def train(todo: list[Spec], results: Results, options: argparse.Namespace, conso
 
 def explain_again(results: Results, keys: set[str], console: Console) -> None:
     """Fresh explanations of the traces that were kept."""
-    from bench.faultbench.watch import again
-
     with Progress(console=console) as progress:
         for key in progress.track([key for key in results.records if key in keys], description="explaining"):
             results.add(again(results.records[key], HERE / "traces"))

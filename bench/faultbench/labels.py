@@ -14,7 +14,7 @@ FLOOR = 0.12
 #: Mean metric over a run by which a slow one is behind at least.
 SLOWER = 0.06
 #: Rounds after the onset within which a sudden fault must show.
-WINDOW = 20
+WINDOWS = (15, 60)
 
 
 def _tail(values: list[float]) -> float:
@@ -62,10 +62,10 @@ def really_failed(judge: str, recipe: Recipe, outcome: Outcome, twin: Outcome) -
             return True
     if judge == "window":
         first = recipe.label.onset[1] + 1
-        span = slice(first, first + WINDOW)
-        here, there = outcome.metrics[span], twin.metrics[span]
-        if here and worse(sum(here) / len(here), sum(there) / len(there)):
-            return True
+        for width in WINDOWS:
+            here, there = outcome.metrics[first : first + width], twin.metrics[first : first + width]
+            if here and worse(sum(here) / len(here), sum(there) / len(there)):
+                return True
     below_floor = recipe.task in ("classes", "binary", "tokens", "regression") and _tail(outcome.losses) < -0.5
     if below_floor or worse(outcome.final, twin.final):
         return True

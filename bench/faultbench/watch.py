@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,14 @@ def watch(spec: runs.Spec, traces: Path, keep_trace: bool) -> dict[str, Any]:
             clear(path)
     record["seconds"] = time.perf_counter() - start
     return record
+
+
+def carry_out(spec: runs.Spec, traces: str, keep_traces: bool) -> dict[str, Any]:
+    """``watch`` in a worker; an error of the bench or the engine comes back as text."""
+    try:
+        return watch(spec, Path(traces), keep_traces)
+    except Exception:
+        return {"key": spec.key, "spec": spec.__dict__, "failed": traceback.format_exc()}
 
 
 def again(record: dict[str, Any], traces: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from bench.faultbench import families, healthy, injectors, labels, runs, score, 
 from bench.faultbench.loop import run  # noqa: E402
 from bench.faultbench.watch import watch  # noqa: E402
 
-from neuraldbg.registry import vocabulary  # noqa: E402
+from neuraldbg.causes._ranking import vocabulary  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

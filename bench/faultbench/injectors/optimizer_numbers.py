@@ -29,14 +29,14 @@ def _momentum(recipe: Recipe) -> bool:
 def excessive_momentum(recipe: Recipe, rng: random.Random, strength: float) -> None:
     choice = recipe.optimizer
     recipe.loop.clip = None
-    momentum = 1 - geometric(0.008, 0.001, strength)
+    momentum = 1 - geometric(0.004, 0.0005, strength)
     if choice.name == "sgd":
         if choice.momentum == 0:
             choice.learning_rate *= 0.6
         choice.momentum = momentum
     else:
-        choice.betas = (1 - geometric(0.004, 0.0005, strength), choice.betas[1])
-        choice.learning_rate *= 2.5
+        choice.betas = (1 - geometric(0.003, 0.0003, strength), choice.betas[1])
+        choice.learning_rate *= 4
     label(recipe, "excessive_momentum", choice.name, onset=(0, 60), also=())
 
 
