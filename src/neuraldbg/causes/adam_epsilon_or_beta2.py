@@ -1,17 +1,24 @@
 """Adam's epsilon or beta2 is out of proportion.
 
 ## Mechanism
-Adam's denominator is out of proportion: epsilon swamps it, or it goes stale and one gradient makes a huge step.
+Adam divides the running mean of the gradient by the square root of its running square, plus epsilon. When epsilon is
+larger than that root, it is the divisor, and the step shrinks with the gradient as in plain SGD. When beta2 is far
+from its usual range, the divisor lags behind (a large beta2) or follows every batch (a small one), and a single
+gradient after a quiet stretch makes a step many times the learning rate.
 
 ## What you would see
-Update ≪ lr (epsilon ≫ sqrt of the second moment), or a spike right after a long quiet stretch with a stale second
-moment: update ≫ lr.
+Either updates far below the learning rate on parameters that have a gradient, with epsilon above the typical
+gradient; or a step far above it, right after a stretch of small gradients. In float16 an epsilon of 1e-8 rounds to
+zero, and the division by zero gives NaN on parameters without a gradient.
 
 ## What rules it out
-Adam state.
+The optimizer is not of Adam's family, or its epsilon and betas are the usual ones and no step exceeded what they
+allow. If updates are small because the learning rate is, the ratio of update to learning rate is ordinary, and
+learning_rate_too_low is the cause.
 
 ## How it is verified
-Train again and epsilon 1e-8, beta2 0.95 to 0.999; the failure goes away.
+Train again with epsilon 1e-8 and beta2 between 0.95 and 0.999, all else equal: the steps return to the size of the
+learning rate and the failure goes away.
 
 ## Remedy
 Use epsilon 1e-8 (1e-4 in float16) and beta2 between 0.95 and 0.999.

@@ -1,17 +1,21 @@
 """Batch norm takes its statistics from too few samples.
 
 ## Mechanism
-Batch statistics come from one or a few samples.
+In training mode batch norm normalizes each channel by the mean and spread of the batch at hand. Of one, two or four
+values these are mostly noise: with two values every output is +1 or -1 whatever the input was. The running statistics
+that evaluation uses then describe no batch that was ever seen.
 
 ## What you would see
-Batch norm sees 1 to 4 values per channel in train mode; activations at ±1 or 0, noisy loss; running statistics far
-from any batch's.
+A batch-norm module that sees only a few values per channel in training mode, a loss that jumps from step to step,
+outputs that sit at a few fixed values, and a validation loss far from the training loss.
 
 ## What rules it out
-Samples per channel; large train/eval gap.
+Values per channel are many: in a convolution each position of the image counts, so that a batch of two images of 32
+by 32 is no problem. Group, layer and instance norm do not depend on the batch, and batch norm in eval mode does not
+either.
 
 ## How it is verified
-Train again and a larger batch, or group or layer norm; the failure goes away.
+Train again with a larger batch, or with group norm in its place: the noise goes, and training and evaluation agree.
 
 ## Remedy
 Use a larger batch, or group or layer norm.

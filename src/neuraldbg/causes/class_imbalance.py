@@ -1,16 +1,21 @@
 """One class dominates and the model predicts it alone.
 
 ## Mechanism
-One class dominates and the model predicts it alone.
+When one class makes up nearly all of the targets, always answering with it is right nearly always. The loss of that
+answer is low, the gradient that leads away from it comes from a handful of samples, and the network stays there.
 
 ## What you would see
-Predictions collapse on one class, target marginal dominated by it, loss near its entropy.
+Targets dominated by one class, predictions that fall on that class for nearly every sample, and a loss near the
+entropy of the class frequencies: what a constant guess reaches.
 
 ## What rules it out
-Target marginal itself is skewed, and batches are alike.
+The targets are balanced, or rare classes are predicted as well. If each batch has one class but another one each
+time, the order is the problem: unshuffled_data. A loss that weights the classes, or a sampler that balances them,
+speaks against it.
 
 ## How it is verified
-Train again and reweight or resample; the failure goes away.
+Train again with the loss weighted by inverse class frequency, or with resampled batches: rare classes begin to be
+predicted.
 
 ## Remedy
 Weight the loss by class, resample, and judge by balanced accuracy.

@@ -1,17 +1,20 @@
 """Gradients are clipped while they carry the loss scale.
 
 ## Mechanism
-Gradients are clipped before GradScaler unscales them.
+GradScaler multiplies the loss by a large factor (65536 at first) so that float16 gradients do not vanish, and divides
+the gradients by it in scaler.step. Clipping before that division compares scaled gradients with a limit that was
+meant for real ones: everything is clipped, and after the division an update of nearly nothing is left.
 
 ## What you would see
-Gradient norms before the clip carry the scaler's factor, after it every norm sits at the clip value divided by the
-scale: updates are nearly nil.
+Gradient norms that equal the clip value exactly, step after step, while the scaler's factor is still in them; updates
+smaller than the learning rate suggests by the same factor; a loss that barely moves.
 
 ## What rules it out
-Norm at the step × scale ≈ clip value.
+scaler.unscale_(optimizer) is called before the clip, no scaler is in use, or the scaler's factor is one. Norms that
+lie below the clip value at some steps were not all clipped.
 
 ## How it is verified
-Train again and unscale, then clip; the failure goes away.
+Train again with unscale_ before the clip, all else equal: updates grow by the scaler's factor and the loss falls.
 
 ## Remedy
 Call scaler.unscale_(optimizer) before clipping.

@@ -1,17 +1,21 @@
 """The inputs carry no variation.
 
 ## Mechanism
-Inputs, or most features of them, carry no variation.
+A network can only tell samples apart by what differs between them. If the tensors that reach it are the same for
+every sample (an unread file, a division in integers, an index that never moves, a normalization over a dimension of
+size one), the best it can do is to answer with the average target.
 
 ## What you would see
-Input (or most features, or after a first normalization or embedding) has no variation across samples; activations
-equal across the batch; `L` at the constant predictor.
+No spread across the samples of a batch in the input, or behind a first module that erases it; activations that are
+equal over the batch; a loss at the level of a constant predictor; predictions that do not vary.
 
 ## What rules it out
-Variance across the batch is nil at the input.
+The input varies across samples where the model reads it and behind its first layers. If inputs vary and predictions
+do not, look at uninformative_labels, dying_relu or init_too_small.
 
 ## How it is verified
-Train again and repair the input pipeline; the failure goes away.
+Repair what feeds the model, and train again: activations differ between samples and the loss leaves the constant
+predictor's level.
 
 ## Remedy
 Look at the tensors that reach the model: a division in integers, an unread file, a column that is always the same.

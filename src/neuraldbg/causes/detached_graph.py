@@ -1,18 +1,22 @@
 """The graph is cut, so that parameters below get no gradient.
 
 ## Mechanism
-Detach, no_grad, .data, an argmax or a numpy round trip cuts the graph, so that parameters above the cut get no
-gradient.
+Gradients flow back along the operations that autograd recorded. A detach(), a no_grad() block, .data, .item(), an
+argmax, or a trip through numpy in the forward pass ends the record there: everything that feeds into it is computed
+in the forward and receives nothing in the backward.
 
 ## What you would see
-Parameters that require gradients get none, though modules downstream of them do; the module's output has no grad_fn
-or the path to it ends.
+Parameters that require gradients and are used in the forward, and whose gradient is absent, while modules behind them
+have gradients. The output of the last module before the cut is read by the next one, and no path of the autograd
+graph connects the two.
 
 ## What rules it out
-Requires_grad on, in the optimizer, forward runs, gradient None or zero. Locus: last module before the cut.
+The gradient is there (even if it is zero: then units may be dead or weights zero), requires_grad is off
+(frozen_parameters), or the module is never called at all (unused_parameters). Targets, teacher networks and
+stop-gradients beside a trained path are cut on purpose and are not reported.
 
 ## How it is verified
-Train again and remove the cut; the failure goes away.
+Train again without the cut: the parameters above it receive gradients and change.
 
 ## Remedy
 Remove the detach(), no_grad(), .data or numpy round trip after that module.

@@ -1,17 +1,22 @@
 """ReLU units are zero on every input.
 
 ## Mechanism
-Units of a ReLU layer are zero on every input, so that they never learn again.
+A ReLU passes no gradient where its input is negative. A unit whose input is negative for every sample gives zero,
+receives zero, and cannot come back. Biases that start below zero, weights that start with one sign, and single
+oversized updates all bring units there.
 
 ## What you would see
-Units zero on the whole batch, batch after batch, their `g` exactly zero, share rises and never falls.
+Units that are zero on all samples, batch after batch; the gradient of their weights is exactly zero; their share
+rises and does not fall.
 
 ## What rules it out
-If it follows huge updates, the cause is learning_rate_too_high and this is its effect; from step 0, a negative
-bias, or init.
+Many zeros are normal: half of a ReLU's outputs should be zero, and a unit that is active for some samples is alive.
+If the units died at an update that moved the weights by a large part of their norm, the learning rate is the root and
+the dead units are its effect. If all inputs are alike or out of scale, the root lies there.
 
 ## How it is verified
-Train again and a leaky activation, or a smaller learning rate or bias; the failure goes away.
+Train again with a leaky activation in its place, or with biases at zero: the units take part again and the loss
+falls.
 
 ## Remedy
 Use a leaky activation, a zero bias, or a smaller learning rate.

@@ -1,17 +1,20 @@
 """Modules run in eval mode while they are trained.
 
 ## Mechanism
-Modules with a training mode (dropout, batch norm) run in eval mode while parameters are trained.
+model.eval() switches dropout off and makes batch norm use its stored statistics. A validation pass that does not
+switch back leaves the training to go on that way: without regularization, and with statistics frozen at whatever they
+were.
 
 ## What you would see
-Modules with a training flag are in eval mode in forwards that get a backward.
+Modules whose behaviour depends on the mode (dropout, batch norm) that are in eval mode in forwards that a backward
+follows, often from the end of the first validation on.
 
 ## What rules it out
-Flag at forward under grad. Frozen batch norm on purpose: only those modules, rest in train mode, loss falls: no
-alarm.
+Only the norms of a part that is otherwise frozen are in eval mode, which is a common practice in fine-tuning. A model
+without dropout and batch norm behaves equally in both modes.
 
 ## How it is verified
-Train again and model.train(); the failure goes away.
+Train again with model.train() after every evaluation: dropout and batch statistics are active in every training step.
 
 ## Remedy
 Call model.train() after each evaluation.

@@ -1,16 +1,20 @@
 """Dropout removes nearly all of the signal.
 
 ## Mechanism
-Dropout removes nearly all of the signal.
+Dropout at rate p keeps a share of 1-p of the signal and scales it up by 1/(1-p). At high rates what is left is mostly
+noise. PyTorch takes the share to drop; those used to libraries that take the share to keep write the opposite of what
+they mean.
 
 ## What you would see
-Kept share ≪ 0.5: output zeros ≈ p in train mode, loss noisy and far above its eval-mode value.
+Dropout modules whose rate is 0.8 or more, outputs that are zero to that share, a noisy training loss that lies far
+above the loss in eval mode.
 
 ## What rules it out
-P of the module; train/eval gap in the opposite sense of overfitting.
+The rate is moderate, or the layer is wide enough and the loss falls all the same. A training loss below the
+validation loss is the opposite picture: overfitting.
 
 ## How it is verified
-Train again and a smaller rate; the failure goes away.
+Train again with a rate of 0.1 to 0.5: the noise goes down and the loss falls further.
 
 ## Remedy
 Lower the dropout rate; PyTorch takes the share to drop, not the share to keep.

@@ -1,17 +1,20 @@
 """The momentum is too high.
 
 ## Mechanism
-Momentum (or beta1) so close to one that the loss swings or runs away at a learning rate that is otherwise fine.
+With momentum m a gradient acts on the weights for 1/(1-m) steps: ten at 0.9, a thousand at 0.999. The update no
+longer follows the slope under it; the weights swing through the minimum and out on the other side, and where the
+swings grow the run is lost.
 
 ## What you would see
-Loss oscillates with growing swings or runs away, although a step of lr alone is inside the curvature; update norm ≫
-lr × gradient norm.
+A momentum (or Adam's beta1) close to one, updates many times larger than learning rate times gradient, a loss that
+oscillates with growing swings.
 
 ## What rules it out
-Update / (lr × gradient) ≈ 1/(1−momentum) and more.
+The momentum is ordinary, or a step of the present gradient alone already overshoots: then the learning rate is too
+high with or without momentum.
 
 ## How it is verified
-Train again and momentum 0.9; the failure goes away.
+Train again with momentum 0.9, at the same learning rate: the swings die down.
 
 ## Remedy
 Set the momentum to 0.9.

@@ -1,17 +1,19 @@
 """Weight decay outweighs the gradient.
 
 ## Mechanism
-Decay outweighs the gradient and drives weights to zero.
+Weight decay takes the same share off every weight at each step. When that is more than the gradient puts back,
+weights shrink exponentially towards zero, the network's outputs with them, and it ends as a constant predictor.
 
 ## What you would see
-Weight norms decay exponentially everywhere, decay term ≫ gradient term in the update, loss goes to the constant
-predictor.
+Weight norms that fall steadily in all layers; a decay term (weight decay times weight norm) larger than the gradient;
+a loss that rises or settles at the constant predictor's level.
 
 ## What rules it out
-Ratio (weight decay × ‖w‖) / ‖g‖.
+Weights keep their norm or grow, or the decay is small beside the gradient. Decay in a run that learns well is
+harmless, however large the number looks.
 
 ## How it is verified
-Train again and divide the weight decay by 100; the failure goes away.
+Train again with the weight decay divided by 100: norms stop falling, and the loss falls instead.
 
 ## Remedy
 Divide the weight decay by 100.

@@ -1,16 +1,19 @@
 """The signal or its gradient explodes over depth.
 
 ## Mechanism
-Each layer of a deep or recurrent stack grows the signal or its gradient, and the product is out of range.
+Through a stack of layers the signal is multiplied by each layer's gain. A gain of 1.5 over fifty layers is a factor
+of 6e8. The same holds for the gradient on its way back, and for a recurrent network over time.
 
 ## What you would see
-Forward or backward gain above one in every one of many modules, product out of range at step 0.
+At the very first step: activations or gradients that grow from layer to layer by a similar factor, over many layers,
+to values that are out of proportion at the end; a first loss that is huge, or not finite.
 
 ## What rules it out
-Present at step 0, grows over depth; learning rate has no part in it.
+The sizes are ordinary at the first step and grow over steps: then it is the learning rate. One layer alone is out of
+line: init_too_large. The stack is not deep.
 
 ## How it is verified
-Train again and residual connections, normalization, or a smaller gain; the failure goes away.
+Train again with normalization, residual scaling or a smaller gain: sizes are alike in all layers, and the loss falls.
 
 ## Remedy
 Add residual scaling or normalization, or a smaller gain.

@@ -1,16 +1,20 @@
 """Parameters that should train have requires_grad off.
 
 ## Mechanism
-Parameters that should train have requires_grad off.
+A parameter with requires_grad off takes part in the forward and never changes. That is right for a backbone that was
+trained before; it is a fault when the frozen part has just been initialized at random, or when the head was meant to
+train and was frozen with the rest.
 
 ## What you would see
-Requires_grad is off where the rest trains and the loss stays high; no gradient, no update.
+requires_grad is off for parameters of a model whose loss stays high; no gradient and no update there; often the last
+layer, or nearly all of the weights.
 
 ## What rules it out
-Requires_grad flag; a trained head over a frozen backbone that does learn is no failure.
+Freezing is not a fault in itself: if the rest of the model brings the loss down, nothing failed. If requires_grad is
+on and there is no gradient, the graph is cut (detached_graph).
 
 ## How it is verified
-Train again and unfreeze them; the failure goes away.
+Train again with requires_grad on for these parameters, and with them in the optimizer: the loss falls further.
 
 ## Remedy
 Set requires_grad_(True) on them before the optimizer is built.

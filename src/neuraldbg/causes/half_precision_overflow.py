@@ -1,17 +1,20 @@
 """A value left the range of float16.
 
 ## Mechanism
-A value left the range of float16 in the forward or the backward pass.
+The largest number of float16 is 65504. A sum of squares, an attention score, a scaled gradient above it becomes
+infinity, and infinity minus infinity, or times zero, becomes NaN.
 
 ## What you would see
-First Inf in a module that computes in float16 (largest finite 65504) with inputs finite; NaN follows; float32 twin
-of that op is finite.
+The first infinite value of the run appears in an operation that computes in float16, with finite inputs; values close
+to 6e4 before it in the same place.
 
 ## What rules it out
-Dtype of the first non-finite op; magnitudes approach 6e4 before it.
+Nothing computes in float16 (bfloat16 has the range of float32). The first few steps that a GradScaler skips are its
+search for a factor, not a failure. If a batch carried the first infinity, the cause is the data.
 
 ## How it is verified
-Train again and bfloat16 or float32 for that layer; the failure goes away.
+Compute the same operation in float32 on the same inputs: it is finite. Train again with that layer in bfloat16 or
+float32: no infinity appears.
 
 ## Remedy
 Run that layer in bfloat16 or float32.

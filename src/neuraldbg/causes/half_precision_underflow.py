@@ -1,17 +1,20 @@
 """Updates or gradients are lost in a 16-bit type.
 
 ## Mechanism
-Gradients or updates flush to zero in a 16-bit type.
+Numbers of float16 below 6e-8 are zero, and a 16-bit weight cannot take up a change smaller than its own spacing: 1
+plus 0.0001 is 1 in float16, and 1 plus 0.003 is 1 in bfloat16. Small gradients vanish, and small updates are lost,
+though everything looks right.
 
 ## What you would see
-Share of exactly zero gradient entries is high in float16, weights in 16 bit do not move though gradients are non-
-zero (update below the spacing of the weight's type).
+A high share of gradient entries that are exactly zero in float16; or weights stored in 16 bits that do not change
+although they have gradients, because each update is below the spacing of their values.
 
 ## What rules it out
-Dtype; zero share; `w + u == w`.
+Weights and updates are float32 (autocast computes in 16 bits and keeps them so) and a GradScaler is in use for
+float16. If gradients are zero because units are dead, the zeros cover whole units.
 
 ## How it is verified
-Train again and scale the loss; keep float32 master weights; the failure goes away.
+Train again with float32 weights, or with the loss scaled: weights move and the loss falls.
 
 ## Remedy
 Keep float32 weights and compute under autocast; with float16, scale the loss.

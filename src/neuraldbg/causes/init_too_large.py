@@ -1,17 +1,21 @@
 """The initial weights are too large.
 
 ## Mechanism
-Initial weights are so large that activations or logits start out of range.
+A layer keeps the scale of its input when its weights have a spread of about one over the square root of the number of
+its inputs. Weights many times larger push activations out of range, saturate nonlinearities, and give the first
+logits and the first loss sizes that the run has to recover from.
 
 ## What you would see
-At step 0 forward gain of one or more layers far above what their fan-in gives, logits huge, first loss ≫ that of a
-uniform guess, or nonlinearities saturated at once.
+At the first step: a layer whose output is far larger than its input explains, large logits, a first loss far above
+that of a uniform guess, or units that are saturated at once; weights whose spread is many times that of the standard
+initialization.
 
 ## What rules it out
-Weight spread against 1/sqrt(fan-in) on ordinary input.
+The weights are ordinary for their fan-in and the input is what is large: unnormalized_input. The growth is spread
+over many layers by a little in each: exploding_depth.
 
 ## How it is verified
-Train again and the layer's standard initialization; the failure goes away.
+Train again with the layer's standard initialization: the first loss is about that of a uniform guess.
 
 ## Remedy
 Use the standard initialization of the layer.

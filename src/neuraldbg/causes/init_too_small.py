@@ -1,17 +1,20 @@
 """The initial weights are too small.
 
 ## Mechanism
-Initial weights are so small that the signal dies on its way.
+Weights far below one over the square root of the fan-in shrink the signal at every layer. A few layers later all
+samples look the same, and gradients, which pass through the same weights, have shrunk as well.
 
 ## What you would see
-At step 0 activations shrink layer by layer to nothing and so do gradients; first loss exactly at the uniform guess
-and stays.
+At the first step: activations that fall towards zero layer by layer, gradients that do so in the other direction, a
+first loss that is exactly the uniform guess's and stays there.
 
 ## What rules it out
-Weight spread ≪ 1/sqrt(fan-in).
+Weights are ordinary for their fan-in. A last layer or a residual branch that starts at zero on purpose has gradients
+from the first step and moves away from zero. Gradients that shrink a little in each of many layers at ordinary
+weights are vanishing_depth.
 
 ## How it is verified
-Train again and the layer's standard initialization; the failure goes away.
+Train again with the layer's standard initialization: activations keep their scale and the loss falls.
 
 ## Remedy
 Use the standard initialization of the layer, scaled by its fan-in.

@@ -1,16 +1,18 @@
 """The input distribution changed during training.
 
 ## Mechanism
-The input distribution changed during training.
+The data changed while the run went on: another file with other units, a normalization that is applied twice or no
+longer, an augmentation that was switched on. The weights fit the old distribution, and the loss rises.
 
 ## What you would see
-Input statistics change level at one step and stay.
+Mean or spread of the model's input moves to another level at one step and stays there; the loss rises at that step.
 
 ## What rules it out
-Sustained, unlike outlier_batch; loss rises with it.
+The input returns to its level at the next step: outlier_batch. The input is steady, and the learning rate moved at
+that step: learning_rate_jump.
 
 ## How it is verified
-Train again and restore the earlier preprocessing; the failure goes away.
+Train again with the earlier preprocessing kept: the loss goes on as before.
 
 ## Remedy
 Find what changes at that step: another preprocessing, a second normalization, another file; restore the earlier

@@ -1,17 +1,19 @@
 """Targets are invalid for the loss.
 
 ## Mechanism
-Targets are NaN/Inf, or outside the range that the loss accepts.
+A loss is only defined for valid targets. NaN in a regression target, a class id equal to the number of classes, an
+ignore value that the loss does not know, a mask of 0 and 255 where 0 and 1 are expected: the loss becomes NaN,
+raises, or falls where it should not.
 
 ## What you would see
-Input and prediction finite, loss is not, or the loss op raises; target holds NaN, or class ids out of range, or
-probabilities outside 0..1.
+A finite input and a finite prediction with a loss that is not; targets that hold NaN or infinity, or lie outside what
+this loss accepts.
 
 ## What rules it out
-The loss node's saved target.
+All targets are finite and within the loss's range. A large but valid target is unscaled_target.
 
 ## How it is verified
-Train again and repair the targets; the failure goes away.
+Train again with those targets repaired or left out: the loss is finite, and stays at or above its floor.
 
 ## Remedy
 Check the targets: no NaN or infinity, class ids from 0 to C-1, probabilities between 0 and 1.

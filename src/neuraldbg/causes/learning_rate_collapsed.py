@@ -1,16 +1,20 @@
 """The schedule took the learning rate to almost zero too early.
 
 ## Mechanism
-A schedule took the learning rate to (nearly) zero while the loss was still falling.
+A schedule is written for a number of steps. Called once per batch instead of once per epoch, given the length of one
+epoch as its total, or told to watch a metric in the wrong direction, it brings the learning rate to nothing while
+there is still much to learn.
 
 ## What you would see
-Loss flattens at the step at which lr fell to almost nothing, gradient still there.
+The loss falls and then flattens at the step where the learning rate fell to a small part of its peak; gradients are
+still there, and updates shrink with the rate.
 
 ## What rules it out
-Lr trace; `u/w` falls with lr.
+The learning rate is constant, or it fell after the loss had flattened. A decay to zero at the end of a run that
+learned is what schedules are for.
 
 ## How it is verified
-Train again and hold the learning rate at its value before the collapse; the failure goes away.
+Train again with the learning rate held at its value before the collapse: the loss goes on falling.
 
 ## Remedy
 Step the scheduler once per epoch, or stretch its length to the length of the run.

@@ -1,16 +1,18 @@
 """The learning rate rose and the loss broke away.
 
 ## Mechanism
-A schedule or a param-group change raised the learning rate and the loss followed.
+A learning rate that was right becomes too high when a schedule raises it: a warm-up that has no ceiling, a step
+factor of 10 instead of 0.1, a restart, a second parameter group.
 
 ## What you would see
-Loss breaks at the step at which a param group's lr rose.
+The loss breaks away at, or a few steps after, the step at which the learning rate of a group rose.
 
 ## What rules it out
-Lr trace.
+The rate is constant, or the trouble came first. A rise during warm-up that the loss follows downwards is healthy.
+Trouble from the very first step is learning_rate_too_high.
 
 ## How it is verified
-Train again and hold the learning rate at its value before the jump; warm up; the failure goes away.
+Train again with the rate held at its value before the rise: the loss goes on falling.
 
 ## Remedy
 Lower the peak of the schedule, or warm up more slowly.

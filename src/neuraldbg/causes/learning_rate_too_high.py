@@ -1,17 +1,23 @@
 """The learning rate is too high.
 
 ## Mechanism
-Steps overshoot: the update is larger than the curvature allows.
+The gradient is the slope at one point. A step is right as long as the slope is still about the same at its end;
+beyond that the loss rises instead of falling, the next gradient points back, and the steps grow or bounce. On the way
+a single large step can kill units or send weights out of range for good.
 
 ## What you would see
-From the first steps: loss rises or swings, `u/w` ≫ 1e-2, actual decrease far below the decrease that gradient and
-step predict (ratio negative or near 0), successive gradients anti-correlated; may end in NaN or in dead ReLUs.
+From the first steps: updates that are a large part of the weights' norm, a loss that rises or swings where its own
+gradient promised a fall, successive gradients that point against each other. It may end in NaN, in dead ReLUs, or at
+a loss that never moves again.
 
 ## What rules it out
-Activations and gradients are ordinary at step 0; explosion grows over steps, not over depth.
+The loss falls about as much as gradient and step predict. Sizes that grow over depth at the first step, before any
+update, come from the initialization or the depth. A summed loss, unscaled inputs or targets, or gradients that are
+never cleared make a moderate rate too high; then they are the cause.
 
 ## How it is verified
-Train again and divide the learning rate by 10; the failure goes away.
+Train again with the learning rate divided by 10: the loss falls. The same change at a healthy moment does nothing of
+the kind.
 
 ## Remedy
 Divide the learning rate by 10; warm it up over the first steps.

@@ -1,17 +1,20 @@
 """The learning rate is too low.
 
 ## Mechanism
-Steps are healthy in direction and far too small to learn in the time given.
+Each step goes in the right direction and is far too short. The loss falls by exactly what the gradient predicts, and
+that is next to nothing; the run is not stuck, it would take a thousand times as long.
 
 ## What you would see
-Loss falls steadily and hardly; `u/w` ≪ 1e-5; actual decrease equals predicted decrease (ratio ≈ 1); successive
-gradients nearly parallel.
+A loss that falls steadily and hardly; updates a millionth of the weights or less; a fall that equals the predicted
+one; successive gradients that are nearly parallel.
 
 ## What rules it out
-The direction is right and the step short.
+Gradients are themselves vanishing (over depth, by dead units, by underflow): the rate cannot help there. Gradients
+point in unrelated directions and the loss does not move: uninformative_labels. The rate was high and fell:
+learning_rate_collapsed.
 
 ## How it is verified
-Train again and multiply the learning rate by 10; the failure goes away.
+Train again with the learning rate multiplied by 10: the loss falls about ten times as fast.
 
 ## Remedy
 Multiply the learning rate by 10, and again while the loss falls faster.

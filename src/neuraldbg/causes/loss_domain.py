@@ -1,17 +1,21 @@
 """The loss or a function in the model left its domain.
 
 ## Mechanism
-Log, sqrt, division or exp leaves its domain: log(0), sqrt'(0), 0/0, exp overflow.
+The logarithm of zero is minus infinity, zero times infinity is NaN, and the square root has an infinite slope at
+zero. An exponential overflows float32 above 88. A model that becomes certain, a vector that becomes zero, a variance
+that collapses reach these points in the middle of a healthy run.
 
 ## What you would see
-First non-finite value of the run is born in the loss graph or in a log/sqrt/div/pow/exp/acos/norm node; or forward
-is finite and the gradient is not (sqrt'(0), where-trap).
+The first non-finite value of the run is born in a logarithm, square root, division, power, exponential, arc cosine or
+norm, at an argument on the edge of its domain; or the loss is finite and its gradient is not.
 
 ## What rules it out
-Op name of the first non-finite node; inputs of that op at the edge of its domain.
+A value was non-finite before that operation: in the input, in a target, in the weights. The operation computes in
+float16 and the same in float32 is finite: half_precision_overflow. Weights ran away before: the learning rate.
 
 ## How it is verified
-Train again and clamp, add an epsilon, or use the stable form; the failure goes away.
+Train again with the argument clamped, an epsilon inside, or the numerically stable form (log_softmax, logsumexp,
+softplus): no non-finite value appears.
 
 ## Remedy
 Clamp the argument, add an epsilon inside, or use the numerically stable form.

@@ -1,17 +1,20 @@
 """The loss is summed or scaled up, and every gradient with it.
 
 ## Mechanism
-The loss is summed where it should be averaged (or multiplied by a constant), which scales every gradient.
+A sum over the batch, the tokens or the pixels where an average was meant multiplies every gradient by their number;
+so does accumulating over k backwards without dividing by k. A learning rate that was chosen for an average is then
+too high by that factor.
 
 ## What you would see
-Reduction 'sum' or a factor: loss and gradient scale with batch (or sequence) size, each about N times the ordinary;
-effects as of a learning rate too high.
+A loss that is reduced by a sum, or that grows with the batch size; a first loss and first gradients many times the
+ordinary; steps that overshoot.
 
 ## What rules it out
-Reduction flag of the loss node; loss / N is ordinary.
+The loss is a mean. With Adam the factor cancels in the update, and a summed loss alone does no harm. The learning
+rate is out of line even for an averaged loss: learning_rate_too_high.
 
 ## How it is verified
-Train again and average; the failure goes away.
+Train again with the loss averaged, at the same learning rate: the loss falls.
 
 ## Remedy
 Average the loss over the batch; divide it by the number of accumulated backwards.

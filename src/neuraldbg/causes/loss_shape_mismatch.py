@@ -1,17 +1,19 @@
 """Prediction and target broadcast against each other.
 
 ## Mechanism
-Prediction and target shapes differ and broadcast against each other.
+A prediction of shape (N, 1) against a target of shape (N,) broadcasts to (N, N): every prediction is compared with
+every target. The gradient then pulls all predictions to the mean target, and the loss cannot fall below the targets'
+variance.
 
 ## What you would see
-Prediction and target of unequal shapes broadcast (N,1) against (N,): loss input is (N,N); loss goes to the target's
-variance; all predictions converge on the mean.
+Prediction and target of unequal shapes at the loss, an expansion inside its graph, a loss that settles at the
+variance of the target, predictions that are all alike.
 
 ## What rules it out
-Shapes at the loss node (an expand in its graph); torch warns for mse_loss, not for hand-written losses.
+The shapes are equal, or the broadcast is meant (a weight per class, a mask over the last dimension).
 
 ## How it is verified
-Train again and give both the same shape; the failure goes away.
+Train again with both in the same shape: the loss falls below the targets' variance.
 
 ## Remedy
 Give both the same shape: prediction.squeeze(-1) or target.unsqueeze(-1).

@@ -1,17 +1,18 @@
 """The loss is maximized.
 
 ## Mechanism
-The loss is maximized where it should be minimized.
+Optimizers minimize. A reward, a log-likelihood or a similarity handed over without its minus is driven to its worst,
+and nothing stops it: it has no lower end.
 
 ## What you would see
-Loss falls without bound below its natural floor (or accuracy falls as "loss" improves): neg above nll/mse, or the
-loss that is stepped down on is rising by design.
+A loss that falls below the floor that its own kind has (a squared error or a cross-entropy below zero), or falls
+without end while the model gets worse; a negation right at the loss; an optimizer with maximize=True.
 
 ## What rules it out
-Cross-entropy, mse, bce of valid targets cannot be negative; log-densities, contrastive and policy losses can.
+Log-densities, contrastive losses and policy objectives are negative by right; they settle, or swing around a level.
 
 ## How it is verified
-Train again and flip the sign; the failure goes away.
+Train again with the sign flipped: the loss stays above its floor and the predictions improve.
 
 ## Remedy
 Flip its sign.

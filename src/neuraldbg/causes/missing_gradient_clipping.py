@@ -1,16 +1,19 @@
 """Gradients spike and nothing clips them.
 
 ## Mechanism
-Gradients of a recurrent or very deep model spike from a healthy level and carry the weights away.
+The loss surface of recurrent and very deep networks has cliffs: places where the gradient is a thousand times that of
+a step ago. Without a limit one such gradient carries the weights far away from all that was learned.
 
 ## What you would see
-Isolated gradient spikes, 1e1 to 1e3 times the running median, in a recurrent or deep model, loss jumps after them.
+Single gradients ten to a thousand times the run's median, from a healthy level, in a recurrent or deep model; the
+loss jumps right after.
 
 ## What rules it out
-Healthy between spikes; input ordinary at the spike.
+The input of that step was extreme: outlier_batch. The learning rate rose: learning_rate_jump. Gradients are clipped
+already. Gradients are large at all steps and not only at some: exploding_depth or the learning rate.
 
 ## How it is verified
-Train again and clip the gradient norm; the failure goes away.
+Train again with the gradient norm clipped at its median: the loss does not jump.
 
 ## Remedy
 Clip the gradient norm before each step: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).

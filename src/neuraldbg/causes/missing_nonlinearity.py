@@ -1,17 +1,19 @@
 """Linear layers follow each other without a nonlinearity.
 
 ## Mechanism
-Linear layers follow each other with no nonlinearity between, so that the stack can only be linear and underfits.
+The composition of linear layers is linear. However many there are, and however wide, together they can draw one
+straight boundary; gradients are healthy and the loss settles where linear regression would.
 
 ## What you would see
-Two or more linear or convolution layers in a row, and the map from input to output is affine (checked on values);
-loss stays at what a linear model reaches while gradients are well.
+Two or more linear or convolution layers in a row in the data flow, and a map from input to output that is affine when
+checked on values; a loss that levels off while gradients and updates are well.
 
 ## What rules it out
-Structure and values; a deliberate linear model (one layer, or a linear bottleneck beside nonlinear ones) is none.
+A nonlinearity lies between them as a function call. A single linear layer, a low-rank pair or a projection beside
+nonlinear layers is meant to be linear.
 
 ## How it is verified
-Train again and an activation between them; the failure goes away.
+Train again with an activation between the layers: the loss falls below the linear model's.
 
 ## Remedy
 Put an activation between them.

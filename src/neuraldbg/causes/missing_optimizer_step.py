@@ -1,16 +1,19 @@
 """No optimizer step is ever taken.
 
 ## Mechanism
-Gradients are computed and no step is ever taken.
+loss.backward() computes gradients and changes no weight. Where optimizer.step() is missing, stands behind a condition
+that is never true, or is skipped by a loss scaler each time, nothing is learned.
 
 ## What you would see
-Backward after backward, no step; weights unchanged.
+Backward after backward and no step; weights that are bit for bit those of the start; a loss that varies with the
+batches alone.
 
 ## What rules it out
-No optimizer step seen; or steps of an optimizer that holds none of the parameters with gradients.
+Steps are taken, and the weights change. Steps are taken by an optimizer that holds other parameters:
+parameters_not_in_optimizer.
 
 ## How it is verified
-Train again and step after each backward pass; the failure goes away.
+Train again with a step after each backward: the weights change and the loss falls.
 
 ## Remedy
 Call optimizer.step() after each backward pass; check the condition around it.

@@ -1,16 +1,19 @@
 """Gradients are never cleared.
 
 ## Mechanism
-Gradients are never cleared, so each step applies the sum of all gradients so far.
+PyTorch adds each backward's gradient to what is in .grad already. Unless it is cleared, each step moves along the sum
+of all gradients since the start, old ones included: a momentum of one, with growing steps.
 
 ## What you would see
-Gradients are non-zero when a backward begins after a step; `‖g‖` grows about linearly with steps.
+Gradients that are not zero when the first backward after a step begins; gradient norms that grow with the number of
+steps; successive gradients that are nearly parallel.
 
 ## What rules it out
-Micro-batch accumulation clears every k steps with a step per k backwards: no alarm.
+Gradients are cleared every k backwards with one step per k: that is accumulation, and is meant. They are cleared by
+setting them to None: that counts.
 
 ## How it is verified
-Train again and clear gradients before each backward pass; the failure goes away.
+Train again with optimizer.zero_grad() before each backward: gradient norms no longer grow.
 
 ## Remedy
 Call optimizer.zero_grad() before each backward pass.

@@ -1,16 +1,19 @@
 """A batch carried NaN or infinity into the model.
 
 ## Mechanism
-A batch carried NaN or Inf into the model.
+A missing value in a table, a division by zero in preprocessing, a broken file: a single NaN in a batch makes the loss
+NaN, and the step after it makes every weight NaN.
 
 ## What you would see
-First non-finite value of the run is in the model's input, before any parameter.
+The first non-finite value of the run is in the model's input, before any parameter touched it; the report names the
+step, the rows and the features.
 
 ## What rules it out
-Non-finite at the input, not born inside; gives batch index, and which feature.
+All inputs were finite. An input that is finite and extreme is outlier_batch; a target that is not finite is
+invalid_target.
 
 ## How it is verified
-Train again and drop or repair the offending batch; the failure goes away.
+Train again without that batch, or with the value repaired: no NaN appears.
 
 ## Remedy
 Find the rows named above in the input pipeline; drop or repair them, and treat infinities as missing.

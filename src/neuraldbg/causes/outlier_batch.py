@@ -1,16 +1,19 @@
 """One extreme batch knocked the model off course.
 
 ## Mechanism
-A single finite but extreme batch knocked the model off course.
+One batch holds values far outside of what the run has seen (a unit mixed up, a sentinel such as 9999, a corrupt
+file). Its gradient is large in the same proportion, and the step that it makes undoes what was learned.
 
 ## What you would see
-One step: input (or target) extremes far outside the running range, then `L` and gradient spike in the same step.
+At one step: input or target far outside its running range, a jump of the loss in the same step, a gradient to match;
+a healthy run before it.
 
 ## What rules it out
-The input extreme precedes and coincides; learning rate unchanged; before it the run was healthy.
+Input and target of that step were ordinary: then the gradient spiked by itself (missing_gradient_clipping) or the
+learning rate rose. The input stayed at the new level: input_shift.
 
 ## How it is verified
-Train again and skip or clip that batch; the failure goes away.
+Train again with that batch left out or clipped: the loss does not jump.
 
 ## Remedy
 Look at the batch of that step; drop or clip such samples, or clip the gradient norm.

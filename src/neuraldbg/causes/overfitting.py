@@ -1,16 +1,20 @@
 """The model overfits.
 
 ## Mechanism
-Training loss falls while validation loss rises.
+The network goes on to learn what is particular to the training samples once it has learned what they have in common.
+The training loss says that all is well; on other data it gets worse.
 
 ## What you would see
-Training loss falls, loss of forwards without gradient (validation) rises from some step on.
+The training loss falls, and the loss of forwards without gradient (validation) reaches a lowest point and rises from
+there.
 
 ## What rules it out
-Two loss streams: with and without grad.
+Validation is worse from the very start, or its inputs have other statistics: validation_mismatch. Validation runs in
+training mode. The validation loss is flat, not rising.
 
 ## How it is verified
-Train again and regularize, stop earlier, or add data; the failure goes away.
+Train again with regularization or more data: the lowest validation loss is lower, or comes later. Stopping at that
+point keeps the best weights in any case.
 
 ## Remedy
 Regularize, stop at the lowest validation loss, or add data.

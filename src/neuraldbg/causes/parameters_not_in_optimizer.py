@@ -1,17 +1,18 @@
 """Parameters are missing from the optimizer.
 
 ## Mechanism
-Parameters receive gradients and the optimizer does not hold them (stale, forgotten, or replaced after its
-construction).
+An optimizer updates the parameters that it was given when it was built. Layers that are added, replaced or moved
+after that, and modules kept in a plain Python list, are not among them: they receive gradients and never change.
 
 ## What you would see
-Parameters with gradients are in no stepping optimizer; weights of those modules never change.
+Parameters with a gradient that belong to no optimizer that steps; weights that are bit for bit those of the start.
 
 ## What rules it out
-Gradient present, update nil, not in any param group. An intended freeze has requires_grad off.
+requires_grad is off (they are frozen, on purpose or not: frozen_parameters); a second optimizer steps them; they have
+no gradient.
 
 ## How it is verified
-Train again and give the optimizer those parameters; the failure goes away.
+Train again with an optimizer that holds them: they change and the loss falls further.
 
 ## Remedy
 Build the optimizer after the model is complete, from model.parameters(); keep submodules in nn.ModuleList, not in a

@@ -1,16 +1,21 @@
 """Replicas that should be equal differ.
 
 ## Mechanism
-Replicas that should be equal are not: a parameter, a buffer or a gradient differs between ranks.
+In data-parallel training every process holds a copy of the model, and the copies stay equal because they start equal
+and apply the same averaged gradient. A copy that starts from another seed, a buffer that is not broadcast, or a
+parameter that is kept out of the average makes them drift apart; each process then trains a model of its own on a
+gradient that fits none.
 
 ## What you would see
-Parameter or buffer checksums differ between ranks.
+The checksum of a parameter or buffer differs between ranks. It is exchanged every k steps when that was asked for,
+and so the first differing step is known to k.
 
 ## What rules it out
-One all-gather of checksums every k steps.
+All checksums were equal at every exchange. Statistics of batch norms that are not synchronized differ by design and
+are left out.
 
 ## How it is verified
-Train again and synchronize at that point; the failure goes away.
+Train again with that parameter broadcast from rank 0: the checksums stay equal.
 
 ## Remedy
 Synchronize at that point: the same seed, the same data order, DistributedDataParallel around the module, buffers

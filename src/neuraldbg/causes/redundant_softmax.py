@@ -1,17 +1,20 @@
 """Softmax is applied twice.
 
 ## Mechanism
-The loss applies softmax or sigmoid to outputs that went through one already.
+cross_entropy applies log-softmax, and binary_cross_entropy_with_logits a sigmoid, to what they are given.
+Probabilities instead of logits are squeezed a second time: even a perfect prediction of one and zeros then gives a
+loss of log(1+(C-1)/e) for C classes, and the gradient is small everywhere.
 
 ## What you would see
-The graph from the loss reads nll ← log_softmax ← softmax (or bce_with_logits ← sigmoid); the input of the loss lies
-in 0..1 and sums to one; loss floors at log(1+(C−1)/e).
+In the loss graph a softmax under log_softmax, or a sigmoid under the loss with logits; inputs of the loss that lie
+between 0 and 1 and sum to one; a loss that stops at its raised floor.
 
 ## What rules it out
-Structure of the loss graph; or values, where the graph is hidden.
+The inputs of the loss are logits of both signs. nll_loss over log_softmax is the same as cross_entropy; log_softmax
+applied twice changes nothing.
 
 ## How it is verified
-Train again and feed logits to the loss; the failure goes away.
+Train again with the logits handed to the loss: it falls below the raised floor.
 
 ## Remedy
 Return the logits: the loss applies the softmax (or sigmoid) itself.

@@ -1,17 +1,21 @@
 """Units are saturated, so little gradient passes.
 
 ## Mechanism
-Sigmoid, tanh or softmax units sit in their flat region, so little gradient passes.
+The slope of sigmoid and tanh is nearly zero away from the middle, and that of softmax is when one entry takes all. A
+layer whose inputs are large sits there for every sample, and hardly any gradient passes through it.
 
 ## What you would see
-Most units of sigmoid/tanh/softmax modules are within 1e-2 of their bound, the log-gain of those modules is strongly
-negative.
+Most units of a sigmoid, tanh or softmax module within a hundredth of their bounds; a few modules at which most of the
+gradient is lost; inputs of the nonlinearity with a spread far above one.
 
 ## What rules it out
-A few modules hold nearly all of the lost gradient; `z` spread ≫ 1.
+Gradient is lost a little in each of many layers while units are in their middle range: vanishing_depth. If the inputs
+of the model, the initial weights or one oversized step brought the units there, that is the root. A gate that is open
+or shut, and a confident output, are healthy.
 
 ## How it is verified
-Train again and a non-saturating activation, or a smaller pre-activation scale; the failure goes away.
+Train again with smaller inputs of that activation (initialization, normalization, 1/sqrt(d) in attention): gradients
+pass and the loss falls.
 
 ## Remedy
 Scale the pre-activations down (initialization, normalization, 1/sqrt(d) in attention), or use an activation that

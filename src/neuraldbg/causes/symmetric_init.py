@@ -1,18 +1,19 @@
 """Units start equal and stay equal.
 
 ## Mechanism
-Zero or constant weights give every unit of a layer the same gradient.
+Units that start with the same weights compute the same output, receive the same gradient and stay the same: a layer
+of a hundred units is worth one. With all weights at zero the layer below receives no gradient at all.
 
 ## What you would see
-Rows of a weight matrix are equal, and their gradients too, so that they stay equal; or all-zero weights and zero
-gradients upstream.
+Rows of a weight matrix that are equal at the start and stay equal; or weights of zero with gradients of zero before
+them.
 
 ## What rules it out
-Zero-initialized last layers of residual branches, LoRA B, zero biases are intended: their gradients differ between
-rows and they leave zero.
+Rows differ. Biases at zero, the last layer of a residual branch at zero, and the second matrix of a low-rank adapter
+at zero are meant so: their rows have different gradients and part at the first step.
 
 ## How it is verified
-Train again and the layer's standard initialization; the failure goes away.
+Train again with random weights in that layer: its units differ and the loss falls further.
 
 ## Remedy
 Initialize the weights at random; zero only biases and the last layer of a residual branch.

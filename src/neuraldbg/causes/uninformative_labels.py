@@ -1,18 +1,21 @@
 """The labels cannot be predicted from the inputs.
 
 ## Mechanism
-The labels cannot be predicted from the inputs: shuffled, misaligned or random.
+Inputs and labels do not belong together: one was shuffled without the other, a row was dropped on one side, ids were
+sorted as text. There is nothing to learn but how frequent each label is, and with many epochs the training set by
+heart.
 
 ## What you would see
-`L` falls to the constant predictor's level and stays, gradients and updates are healthy, per-step gradients point
-in unrelated directions (low signal to noise), no dead or saturated layers; given many epochs the training set is
-memorized while fresh batches stay at chance.
+The loss falls to the level of a constant guess and stays, while gradients and updates are healthy; the gradients of
+different batches point in unrelated directions.
 
 ## What rules it out
-Everything downstream is healthy; learning_rate_too_low moves steadily, uninformative_labels does not move.
+Something on the way is ill: dead or saturated units, vanishing gradients, inputs without variation, a doubled
+softmax. Gradients that agree and a loss that moves steadily point to learning_rate_too_low.
 
 ## How it is verified
-Train again and realign inputs and labels; the failure goes away.
+Pair inputs and labels anew, and train again: the loss leaves the constant predictor's level. Where the labels are
+what they are, no change to the training helps.
 
 ## Remedy
 Check that inputs and labels are paired: print ten pairs as the model sees them.

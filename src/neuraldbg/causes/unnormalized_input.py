@@ -1,18 +1,20 @@
 """The inputs are not normalized.
 
 ## Mechanism
-Inputs are far from zero mean and unit scale, or their features differ by orders of magnitude.
+Initializations and learning rates assume inputs around zero with a spread around one. Inputs in the hundreds multiply
+the first layer's outputs and gradients by as much; features of unequal scale make one of them steer the model and
+hide the others.
 
 ## What you would see
-Input mean or spread far from 0 and 1, or per-feature spreads that differ by 1e2 and more; first layer's `g` and `a`
-dominate; saturated first nonlinearity or huge first loss.
+An input mean or spread far from 0 and 1, or spreads that differ between features by a hundred and more; a first layer
+that dominates gradients and activations; saturated units or a huge first loss.
 
 ## What rules it out
-With standardized input the same weights give ordinary activations (the first layer's forward gain is ordinary: its
-input is what is large), whereas init_too_large has an extreme gain on ordinary input.
+The input is ordinary and the first layer's gain is what is extreme: init_too_large. A norm stands before the first
+layer. Token ids and one-hot columns are not measured by this rule.
 
 ## How it is verified
-Train again and standardize the inputs; the failure goes away.
+Standardize the inputs and train again: with the same weights the first activations are ordinary and the loss falls.
 
 ## Remedy
 Standardize the inputs, each feature to mean 0 and spread 1 by the statistics of the training set.

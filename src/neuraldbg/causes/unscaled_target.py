@@ -1,18 +1,20 @@
 """The targets are out of scale.
 
 ## Mechanism
-Regression targets are so large (or so small) that the loss and its gradients are out of range for the learning
-rate.
+A network starts with outputs around zero. Targets in the hundred thousands give a first loss in the billions and
+gradients to match; targets of a millionth give a loss that is small from the start and gradients that round to
+nothing.
 
 ## What you would see
-Regression targets of magnitude ≫ 1: first loss about the mean square of the target, `d` at the output huge, first
-updates carry the last bias away; or targets ≪ 1 and the loss tiny from the start.
+Regression targets of a size far from one, a first loss of about their mean square, first updates that carry the last
+bias away; or a run that looks finished at the first step.
 
 ## What rules it out
-Output and input are ordinary; only the target is out of scale.
+The targets have a spread around one, or the loss is one of classification. Inputs of the same size as the targets
+point to unnormalized_input.
 
 ## How it is verified
-Train again and standardize the targets; the failure goes away.
+Standardize the targets, train again, and scale predictions back: the loss, in the units of the data, falls further.
 
 ## Remedy
 Standardize the targets, train on them, and scale predictions back.

@@ -1,17 +1,19 @@
 """Batches are ordered by class or value.
 
 ## Mechanism
-Batches are ordered by class or by value, so that the model chases each block in turn.
+Gradient steps assume that a batch resembles the data. When the file is sorted by class or by value, each block of
+batches teaches one answer, and the next block teaches another.
 
 ## What you would see
-Target marginal differs strongly between consecutive batches and is nearly constant within each; loss is periodic:
-falls within a block and jumps at its border; last-layer bias chases the block.
+Targets that are nearly constant within a batch and differ between consecutive ones; a loss that falls within a block
+and jumps at its end; a last layer that follows the blocks.
 
 ## What rules it out
-Per-batch target entropy far below the run's target entropy.
+Targets are as mixed within a batch as over the run. A rare class that is missing from small batches is chance, and
+not order.
 
 ## How it is verified
-Train again and shuffle; the failure goes away.
+Train again with shuffling: the jumps go away.
 
 ## Remedy
 Shuffle: DataLoader(..., shuffle=True), or permute the samples before batching.

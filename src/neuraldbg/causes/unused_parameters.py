@@ -1,17 +1,20 @@
 """Parameters are trained for and never used.
 
 ## Mechanism
-Parameters are trained for (in the optimizer, requires_grad on) and no forward reaches them.
+A module was built, and its parameters were given to the optimizer, but the forward never calls it or drops what it
+returns. It costs memory, changes nothing, and what it was meant to do does not happen.
 
 ## What you would see
-In the optimizer, requires_grad on, gradient None from the first step: the module's forward is never called, or its
-output is dropped; the loss falls and the module does nothing.
+Parameters in the optimizer, with requires_grad on, whose gradient is absent from the first step on; no forward of the
+module, or an output that leads nowhere.
 
 ## What rules it out
-No forward of it, or no path from its output to the loss; detached_graph has a forward on the path.
+The module is called and its output is used, and the path to the loss is cut behind it: detached_graph. Branches that
+take turns (an expert that was not chosen, an auxiliary head in some steps) receive gradients at other steps.
 
 ## How it is verified
-Train again and call that module in the forward, or take it out; the failure goes away.
+Train again with the module called, or without it: in the first case it receives gradients, in the second nothing
+changes.
 
 ## Remedy
 Call the module in the forward, or take it out of the model.

@@ -1,18 +1,19 @@
 """Validation is preprocessed or run otherwise than training.
 
 ## Mechanism
-Validation inputs are preprocessed otherwise than training inputs, or run in the wrong mode, so that validation
-fails where training does not.
+Training and validation have to differ in their samples alone. A normalization that only one of them has, another
+image size, another tokenizer, or a model that is still in training mode makes the validation loss measure that
+difference.
 
 ## What you would see
-Training loss well below validation loss from the first epoch; statistics of the model's input differ between
-forwards with and without gradient, or dropout and batch norm are in train mode in forwards without gradient.
+A validation loss above the training loss from the first evaluation on; inputs whose statistics differ between
+forwards with and without gradient; dropout or batch norm in training mode while validating.
 
 ## What rules it out
-Gap from the start, not growing as in overfitting; input statistics or flags differ.
+The gap opens later and grows: overfitting. Inputs and modes agree, and the gap is small.
 
 ## How it is verified
-Train again and one preprocessing for both; model.eval() in validation; the failure goes away.
+Train again with one preprocessing for both, and model.eval() in validation: the gap closes.
 
 ## Remedy
 Use one preprocessing for both, and model.eval() in validation.

@@ -1,17 +1,20 @@
 """The last activation cannot reach the targets.
 
 ## Mechanism
-The last activation cannot reach the targets (ReLU, sigmoid or tanh under targets out of its range).
+A ReLU never answers below zero, a sigmoid never above one, a tanh never beyond either. Targets outside cannot be
+reached, whatever the weights; outputs are pushed against the bound, where the slope is zero. A softmax over a single
+output is one for every input.
 
 ## What you would see
-Last op of the model is relu/sigmoid/tanh/softmax and targets lie outside its range: residual cannot reach zero;
-share of outputs at the bound is high.
+The model ends in a bounded activation and targets lie outside its range; many outputs sit at the bound; the loss
+settles high.
 
 ## What rules it out
-Target range against output range.
+All targets lie in the range. A sigmoid under binary cross-entropy and a softmax under the log-likelihood are where
+they belong; under a loss that applies them itself the cause is redundant_softmax.
 
 ## How it is verified
-Train again and remove or replace the last activation; the failure goes away.
+Train again without the last activation: outputs reach the targets and the loss falls.
 
 ## Remedy
 Remove the last activation, or scale the targets into its range.
