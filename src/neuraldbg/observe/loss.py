@@ -50,6 +50,8 @@ class LossObserver:
         self._hazards: list[data_flow.Site] = []
         self._hazard_places: list[tuple[str, int]] = []
         self._evaluations = 0
+        self._level = math.inf
+        self._level_age = 0
 
     # scale -------------------------------------------------------------------------------------------------------
 
@@ -94,21 +96,24 @@ class LossObserver:
             stream = self._streams[place] = self._recorder.place("loss", name, details)
             self._stream_names[place] = name
         self._current = self._stream_names[place]
-        if root.device.type != "cpu":
+        if not root.is_cpu:
             self._recorder.add("loss.value", stream, root.detach().reshape(()).float() / self._scale)
             return None
-        value = float(root.detach()) / self._scale
-        stored = math.inf if math.isnan(value) else value
+        value: float = root.item() / self._scale
+        stored = math.inf if value != value else value
         self._recorder.add("loss.value", stream, stored)
-        if math.isfinite(value):
+        if -math.inf < value < math.inf:
             self._recent.append(value)
         return value
 
     def is_spike(self, value: float) -> bool:
-        if len(self._recent) < 10:
-            return False
-        middle = statistics.median(self._recent)
-        return middle > 0 and value > _SPIKE * middle
+        """Whether a loss is far above the running median; the median is looked up again every few steps."""
+        self._level_age += 1
+        if self._level_age >= 8 or value > self._level:
+            self._level_age = 0
+            middle = statistics.median(self._recent) if len(self._recent) >= 10 else 0.0
+            self._level = _SPIKE * middle if middle > 0 else math.inf
+        return value > self._level
 
     # structure ---------------------------------------------------------------------------------------------------
 

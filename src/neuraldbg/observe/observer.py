@@ -29,16 +29,20 @@ def guarded(method: Method) -> Method:
 
     @functools.wraps(method)
     def call(self: Observer, *args: Any, **kwargs: Any) -> Any:
-        if not self.listening:
+        if not self._active or threading.get_ident() != self._thread:
             return None
-        self.schedule.enter()
+        # A step that is not observed is not timed either: reading the clock would be most of what it costs.
+        timed = self.sampling or self.schedule.timing
+        if timed:
+            self.schedule.enter()
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
             self.recorder.failed(method.__name__, error)
             return None
         finally:
-            self.schedule.leave()
+            if timed:
+                self.schedule.leave()
 
     return call  # type: ignore[return-value]
 
@@ -75,6 +79,16 @@ class Observer:
         self.patches.install()
         self._sample(Mode.FULL)
 
+    def pause(self) -> None:
+        """Take everything out of torch for a while; ``resume`` puts it back. Between steps only."""
+        self._active = False
+        self.patches.remove()
+
+    def resume(self) -> None:
+        self._active = True
+        self.patches.install()
+        self._sample(self.mode)
+
     def stop(self) -> None:
         self._active = False
         self.patches.remove()
@@ -108,26 +122,40 @@ class Observer:
 
     @guarded
     def on_backward_begins(self, tensors: Any) -> None:
-        roots = [tensors] if isinstance(tensors, Tensor) else [t for t in tensors if isinstance(t, Tensor)]
-        if not roots:
-            return
+        if isinstance(tensors, Tensor):
+            root = tensors
+        else:
+            tensors = [tensor for tensor in tensors if isinstance(tensor, Tensor)]
+            if not tensors:
+                return
+            root = tensors[0]
         frame = source.user_frame(2)
         place: Hashable = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else "backward"
-        if self.rounds.begins_round(place):
+        # Two players that share a helper function for their step differ in the line that calls it.
+        caller = frame.f_back.f_lineno if frame is not None and frame.f_back is not None else 0
+        turn = (place, caller)
+        rounds = self.rounds
+        if rounds.begins_round(place):
             self._close_round()
-        self.rounds.backward(place)
-        step = self.rounds.step
-        value = self.loss.value(roots[0], place, frame, step)
+        rounds.backward(place)
+        value = self.loss.value(root, place, frame, rounds.step)
         bad = value is not None and not math.isfinite(value)
-        spike = value is not None and self.loss.is_spike(value)
+        if self.sampling or bad or (value is not None and self.loss.is_spike(value)):
+            self._look(tensors, value, bad)
+
+    def _look(self, tensors: Any, value: float | None, bad: bool) -> None:
+        """A backward of an observed step begins, or one whose loss raises an alarm."""
+        roots = [tensors] if isinstance(tensors, Tensor) else tensors
+        step = self.rounds.step
+        spike = value is not None and not bad and self.loss.is_spike(value)
         # An alarm in a step that was not to be observed: its graph is still there, so that what its forward read, its
         # loss, its gradients and its update are seen all the same; only the module outputs are not.
-        self.sampling = self.sampling or bad or spike
+        self.sampling = self.sampling or ((bad or spike) and self.schedule.affordable)
         if self.sampling:
             if self.mode is not Mode.FULL:
                 self.forward.inputs_of_graph(roots, step)
             self.forward.close_step()
-            self.update.gradients_left(self.loss.scale)
+            self.update.gradients_left(self.loss.scale, self.rounds.backwards_in_round <= 1)
             self.loss.structure(roots, step, full=self.mode is Mode.FULL)
         if bad and value is not None:
             self._non_finite_loss(roots, step, value)
@@ -139,9 +167,9 @@ class Observer:
         step = self.rounds.step
         if self.sampling:
             self.update.after_backward(step, self.loss.scale)
-        self.forward.release()
-        self.recorder.release_if_waiting(self.rounds)
+            self.forward.release()
         if self.rounds.optimizer_steps == 0:
+            self.recorder.release_if_waiting(self.rounds)
             self.recorder.write(self.rounds)
             if self.rounds.by_backward:
                 self._sample(self.schedule.next_step(self.mode))
@@ -171,7 +199,7 @@ class Observer:
     @guarded
     def _optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         step = self.rounds.step
-        self.update.settings(optimizer, step)
+        self.update.settings(optimizer, step, closely=self.sampling)
         if self.sampling:
             alarm = self.update.before_step(optimizer, step, self.loss.scale_at(optimizer))
             if alarm and "gradient" not in self._alarmed:
@@ -218,8 +246,11 @@ class Observer:
             return
         self.recorder.write(self.rounds)
         self.recorder.closed_step = step
-        self.forward.release()
-        self._sample(self.schedule.next_step(self.mode))
+        if self.sampling:
+            self.forward.release()
+        mode = self.schedule.next_step(self.mode)
+        if mode is not self.mode or self.sampling:
+            self._sample(mode)
 
     def _sample(self, mode: Mode) -> None:
         self.mode = mode
@@ -256,6 +287,12 @@ class Observer:
     def on_evaluation_loss(self, name: str, result: Any) -> None:
         frame = source.user_frame(2)
         self.loss.evaluation(name, result, frame, self.rounds.step)
+
+    @guarded
+    def on_dropout(self, probability: float) -> None:
+        """A dropout in train mode, of a module or functional: strong functional ones are noted once per place."""
+        if self.sampling:
+            self.forward.dropout(probability, self.rounds.step)
 
     @guarded
     def record_loss(self, loss: Any) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -20,6 +21,10 @@ from enum import Enum
 OPENING = 20
 #: Steps observed in full after an alarm.
 BURST = 20
+#: Bursts that are granted whatever they cost; later ones wait until the budget has recovered.
+FREE_BURSTS = 3
+#: Steps between two looks at the clock at the most.
+LONGEST_SKIP = 256
 
 
 class Mode(Enum):
@@ -39,10 +44,12 @@ class Schedule:
 
     #: Seconds of observing that are free: a short run is seen at every step.
     allowance: float = 1.0
-    #: Share of the run's time that observing may take once the allowance is used up.
+    #: Share of the run's time that observing may take once the allowance is used up, the fixed cost included.
     budget: float = 0.03
     #: Observe every step whatever it costs.
     every_step: bool = False
+    #: Seconds of CPU that the training thread has used.
+    clock: Callable[[], float] = time.thread_time
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
@@ -52,35 +59,68 @@ class Schedule:
         self._observed = 0
         self._steps = 0
         self._burst = 0
+        self._bursts = 0
         self._mean_cost = 0.0
         self._cost_at_step = 0.0
         self._over_since: float | None = None
         self._spent_over = 0.0
+        self._left = 0.0
         self._since_full = 0
         self._light = 0
         self._mean_light = 0.0
+        self._mean_none = 0.0
+        self._unobserved = 0
+        self._skip = 0
+        self._decided_at = 0.0
+        self._decided_step = 0
+        #: Whether an unobserved step is timed all the same: one in many, to know what they cost.
+        self.timing = False
+        reads = [self.clock() for _ in range(9)]
+        #: What reading the clock costs: of the two reads around a piece of ours, about one falls outside it.
+        self._clock_cost = sorted(after - before for before, after in zip(reads, reads[1:]))[3]
+
+    def restart(self) -> None:
+        """Count the budget from now on, as if the allowance had just been used up."""
+        self._over_since, self._spent_over, self._skip = None, self._spent, 0
 
     def enter(self) -> None:
         """Time from here to ``leave`` is ours."""
         if self._depth == 0:
-            self._entered = time.thread_time()
+            self._entered = self.clock()
         self._depth += 1
 
     def leave(self) -> None:
         self._depth -= 1
         if self._depth == 0:
-            self._spent += time.thread_time() - self._entered
+            self._spent += self.clock() - self._entered + self._clock_cost
 
     def alarm(self) -> None:
-        """Something is wrong: look closely for a while, once per stretch of calm."""
-        if self._burst == 0:
+        """Something is wrong: look closely for a while, once per stretch of calm and while the budget is not in debt."""
+        if self._burst == 0 and (self._bursts < FREE_BURSTS or self.affordable):
             self._burst = BURST
+            self._bursts += 1
+            self._skip = 0
+
+    @property
+    def affordable(self) -> bool:
+        """Whether something unplanned may be observed: the budget is not in debt."""
+        return self._bursts < FREE_BURSTS or self._over_since is None or self._left >= 0
 
     def next_step(self, mode: Mode) -> Mode:
         """Called at the end of a step that was observed as ``mode``; how the next one is observed."""
         self._steps += 1
+        if mode is Mode.NONE and not self.timing:
+            self._spent += self._mean_none
+            if self._skip > 0:
+                self._skip -= 1
+                return Mode.NONE
+        self._count(mode)
+        chosen = self._choose()
+        self.timing = chosen is Mode.NONE and (self._unobserved < 8 or self._unobserved % 8 == 0)
+        return chosen
+
+    def _count(self, mode: Mode) -> None:
         cost = self._spent - self._cost_at_step
-        self._cost_at_step = self._spent
         if mode is Mode.FULL:
             self._observed += 1
             self._mean_cost = cost if self._observed == 1 else 0.8 * self._mean_cost + 0.2 * cost
@@ -88,7 +128,16 @@ class Schedule:
         elif mode is Mode.LIGHT:
             self._light += 1
             self._mean_light = cost if self._light == 1 else 0.8 * self._mean_light + 0.2 * cost
+        else:
+            self._unobserved += 1
+            if self.timing:
+                # Reading the clock around each of four callbacks is paid on timed steps only.
+                cost = max(0.0, cost - 8 * self._clock_cost)
+                self._mean_none = cost if self._unobserved == 1 else 0.8 * self._mean_none + 0.2 * cost
         self._since_full += 1
+
+    def _choose(self) -> Mode:
+        self._cost_at_step = self._spent
         if self.every_step or self._observed < OPENING:
             return Mode.FULL
         if self._burst > 0:
@@ -96,17 +145,29 @@ class Schedule:
             return Mode.FULL
         if self._spent < self.allowance:
             return Mode.FULL if self._since_full >= self._interval() else Mode.LIGHT
-        now = time.perf_counter()
+        now = self.clock()
         if self._over_since is None:
             # From here on the budget counts, without debt from the allowance.
             self._over_since, self._spent_over = now, self._spent
-        left = self.budget * (now - self._over_since) - (self._spent - self._spent_over)
+            self._decided_at, self._decided_step = now, self._steps
+        self._left = left = self.budget * (now - self._over_since) - (self._spent - self._spent_over)
         if left >= self._mean_cost:
             return Mode.FULL
         # Half of what the budget gives goes to full steps; light ones take from the other half.
-        if left >= 0.5 * self._mean_cost + self._mean_light and self._light:
+        wanted = 0.5 * self._mean_cost + self._mean_light if self._light else self._mean_cost
+        if left >= wanted:
             return Mode.LIGHT
+        self._plan(now, wanted - left)
         return Mode.NONE
+
+    def _plan(self, now: float, missing: float) -> None:
+        """Steps that surely cannot be afforded, for which the clock need not be read: half of what is expected."""
+        steps = self._steps - self._decided_step
+        if steps > 0:
+            each = max(1e-9, (now - self._decided_at) / steps)
+            gain = self.budget * each - self._mean_none
+            self._skip = min(LONGEST_SKIP, int(0.5 * missing / gain)) if gain > 0 else LONGEST_SKIP
+        self._decided_at, self._decided_step = now, self._steps
 
     def _interval(self) -> int:
         """Steps from one observed step to the next while the allowance lasts: 1, 2, 4, 8 ..."""

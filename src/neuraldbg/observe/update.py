@@ -42,6 +42,7 @@ class UpdateObserver:
         self._optimizers: dict[int, weakref.ref[torch.optim.Optimizer]] = {}
         self._names: dict[int, str] = {}
         self._settings: dict[int, str] = {}
+        self._rates_now: dict[int, list[Any]] = {}
         self._rates: dict[tuple[int, int], float] = {}
         self._snapshots: dict[int, _Snapshot] = {}
         self._gradients_before: dict[int, tuple[Tensor, float]] = {}
@@ -73,43 +74,62 @@ class UpdateObserver:
 
     # settings ----------------------------------------------------------------------------------------------------
 
-    def settings(self, optimizer: torch.optim.Optimizer, step: int) -> None:
-        """Learning rates at every change; the other settings as a fact at every change. Called at every step."""
-        place = self.place(optimizer)
+    def settings(self, optimizer: torch.optim.Optimizer, step: int, closely: bool = True) -> None:
+        """Learning rates at every change, at every step; other settings as a fact at every change, where ``closely``."""
+        key = id(optimizer)
         groups = optimizer.param_groups
+        if not closely:
+            # The whole cost of a step that is not observed: rates are compared as objects, the usual case.
+            known = self._rates_now.get(key)
+            if known is not None and len(known) == len(groups):
+                for group, rate in zip(groups, known):
+                    if group.get("lr") is not rate:
+                        break
+                else:
+                    return
+        place = self.place(optimizer)
+        self._rates_now[key] = [group.get("lr") for group in groups]
         for index, group in enumerate(groups[:8]):
             rate = group.get("lr")
             if isinstance(rate, Tensor):
+                # The same tensor is filled anew by a scheduler: it cannot be recognized by identity.
+                self._rates_now.pop(key, None)
                 rate = float(rate) if rate.device.type == "cpu" else None
             if isinstance(rate, (int, float)) and self._rates.get((place, index)) != rate:
                 self._rates[(place, index)] = float(rate)
-                name = self._names[id(optimizer)] + (f".group{index}" if index else "")
+                name = self._names[key] + (f".group{index}" if index else "")
                 self._recorder.observe(
                     "optimizer.learning_rate", step, self._recorder.place("optimizer", name), float(rate)
                 )
-        # Settings other than the rate hardly change: comparing their text at observed steps would be waste.
-        key = tuple(
-            group.get(name) for group in groups[:8] for name in ("weight_decay", "momentum", "eps") if name in group
-        )
-        signature = repr(key) + str(len(groups))
+        if not closely:
+            return
+        signature = repr(
+            [group.get(name) for group in groups[:8] for name in ("weight_decay", "momentum", "eps")]
+        ) + str(len(groups))
         if self._settings.get(place) != signature:
             self._settings[place] = signature
             self._recorder.fact("optimizer.settings", step, place, _describe(optimizer, self._watched))
 
     # gradients ---------------------------------------------------------------------------------------------------
 
-    def gradients_left(self, scale: float) -> None:
+    def gradients_left(self, scale: float, first: bool) -> None:
         """Called as a backward begins: how much gradient each optimizer's parameters hold from before.
 
         Kept is the least that any backward since the optimizer's last step found. It is not zero only where the
         gradients were never cleared: a loop with two optimizers clears each of them at another moment, and one that
-        accumulates finds gradients at all backwards but the first.
+        accumulates finds gradients at all backwards but the first. Where that first one was not observed (``first`` is
+        false at the first call), nothing is said.
         """
         for key, reference in self._optimizers.items():
             optimizer = reference()
             if optimizer is None or isinstance(self._left.get(key), float):
                 continue
-            gradients = [quantities.dense(p.grad) for g in optimizer.param_groups for p in g["params"] if p.grad is not None]
+            if not first and key not in self._left:
+                self._left[key] = 0.0
+                continue
+            gradients = [
+                quantities.dense(p.grad) for g in optimizer.param_groups for p in g["params"] if p.grad is not None
+            ]
             gradients = [g for g in gradients if g.device.type != "meta" and g.numel()]
             if not gradients:
                 self._left[key] = 0.0
