@@ -61,6 +61,8 @@ class Parameters:
     healthy: Mapping[str, float]
     #: P(finding | cause).
     by_cause: Mapping[str, Mapping[str, float]]
+    #: Cause → the findings of which it shows at least one.
+    ways: Mapping[str, Sequence[str]]
     #: Prior weights by hypothesis.
     prior: Mapping[str, float]
     #: Log-likelihoods of the symptoms are multiplied by this: they all look at one curve and repeat each other.
@@ -111,7 +113,8 @@ def parameters(rules: Mapping[str, ModuleType], findings: Sequence[str], fitted:
     prior = {cause: float(rule.PRIOR) for cause, rule in rules.items()}
     prior[NOTHING] = float(fitted.get("prior_nothing", 12.0))
     prior[UNKNOWN] = float(fitted.get("prior_unknown", 0.5))
-    return Parameters(average, healthy, by_cause, prior, float(fitted.get("temper", 0.6)))
+    ways = {cause: tuple(rule.REQUIRES) for cause, rule in rules.items()}
+    return Parameters(average, healthy, by_cause, ways, prior, float(fitted.get("temper", 0.6)))
 
 
 def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Sequence[str]) -> Posterior:
@@ -123,18 +126,19 @@ def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Seque
         total = 0.0
         for name, present in seen.items():
             p = rows[0][name] if len(rows) == 1 else _noisy_or(rows[0][name], rows[1][name], numbers.average[name])
-            weight = numbers.temper if name in _SYMPTOMS else 1.0
+            weight = numbers.temper if name in _CURVE else 1.0
             total += weight * math.log(p if present else 1 - p)
         return total
 
     scores[(NOTHING,)] = math.log(numbers.prior[NOTHING]) + score([numbers.healthy])
     scores[(UNKNOWN,)] = math.log(numbers.prior[UNKNOWN]) + score([_flattened(numbers.average)])
+    likelihoods = {cause: _shown_by_one(numbers, cause, seen) for cause in candidates}
     for cause in candidates:
-        scores[(cause,)] = math.log(numbers.prior[cause]) + score([numbers.by_cause[cause]])
+        scores[(cause,)] = math.log(numbers.prior[cause]) + score([likelihoods[cause]])
     leading = sorted(candidates, key=lambda cause: -scores[(cause,)])[:_PAIR_CANDIDATES]
     for one, other in combinations(leading, 2):
         prior = math.log(0.02 * numbers.prior[one] * numbers.prior[other])
-        scores[(one, other)] = prior + score([numbers.by_cause[one], numbers.by_cause[other]])
+        scores[(one, other)] = prior + score([likelihoods[one], likelihoods[other]])
     top = max(scores.values())
     masses = {key: math.exp(value - top) for key, value in scores.items()}
     total = sum(masses.values())
@@ -150,6 +154,23 @@ def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Seque
         for cause in candidates
     }
     return Posterior(marginals, max(masses, key=lambda key: masses[key]), weights)
+
+
+def _shown_by_one(numbers: Parameters, cause: str, seen: Mapping[str, bool]) -> Mapping[str, float]:
+    """The cause's row, given that it is a candidate: it shows itself through one of its defining findings at least.
+
+    Adam's epsilon is too large, or its beta2 stale, or too small for float16: the absence of two of them says next to
+    nothing once the third is there. The strongest one present counts as at least one half, absent ones at a third.
+    """
+    row = numbers.by_cause[cause]
+    ways = numbers.ways.get(cause, ())
+    here = [name for name in ways if seen.get(name)]
+    if len(ways) < 2 or not here:
+        return row
+    strongest = max(here, key=lambda name: row[name] / numbers.average[name])
+    changed = {name: _bounded(row[name] / 3) for name in ways if name in seen and not seen[name]}
+    changed[strongest] = max(row[strongest], 0.5)
+    return {**row, **changed}
 
 
 def _noisy_or(one: float, other: float, leak: float) -> float:
@@ -170,8 +191,24 @@ def _flattened(average: Mapping[str, float]) -> Mapping[str, float]:
     return {name: p if name in _SYMPTOMS else min(p, 0.03) for name, p in average.items()}
 
 
-#: Findings about the course of the loss: (share among failures, share among healthy runs) before any counting.
+#: Findings that all look at the one curve of the loss and repeat each other.
+_CURVE = frozenset(
+    {
+        "loss_non_finite", "loss_ends_above_start", "loss_left_its_best", "loss_at_constant_predictor",
+        "loss_above_constant_predictor", "loss_beats_constant_clearly", "loss_fell_to_little",
+        "loss_never_moved", "loss_fell_then_stopped_early", "loss_still_falling_slowly", "loss_spiked", "loss_noisy",
+        "loss_swings_grow", "accuracy_at_chance", "predictions_do_not_vary", "gradients_unrelated", "gradients_parallel",
+        "gradients_oppose", "updates_small", "updates_tiny", "updates_large", "updates_huge_at_start", "weights_grow",
+        "predicted_decrease_is_large", "gradient_spikes", "gradient_grows_before_trouble",
+        "predictions_chase_batches", "training_far_below_validation_at_end", "gradient_shrinks_over_depth",
+        "gradient_loss_concentrated", "outputs_collapse",
+    }
+)  # fmt: skip
+
+#: Findings that are common, or symptoms: (share among failures, share among healthy runs) before any counting.
 _SYMPTOMS: Mapping[str, tuple[float, float]] = {
+    "run_learned_well": (0.06, 0.75),
+    "run_did_not_learn": (0.55, 0.01),
     "loss_non_finite": (0.2, 0.004),
     "loss_ends_above_start": (0.15, 0.02),
     "loss_left_its_best": (0.2, 0.02),

@@ -113,7 +113,8 @@ def _hypothesis(
     step = symptom.step
     if place is not None:
         source = place.source
-        step = place.step if place.step is not None else symptom.step
+        begins = next((answers[f] for f in getattr(rule, "STARTS_WITH", ()) if _is(answers, f)), place)
+        step = begins.step if begins.step is not None else symptom.step
         layer, parameter = place.layer, place.parameter if locus == "parameter" else None
     names = {finding.name for finding in supporting}
     evidence = tuple(event for event in events if names & set(event.metadata.get("findings", ())))

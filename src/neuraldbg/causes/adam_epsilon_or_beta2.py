@@ -43,6 +43,7 @@ REQUIRES: tuple[str, ...] = (
 )
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "adam_epsilon_swamps": 0.45,
     "adam_step_oversized": 0.3,
     "adam_beta2_unusual": 0.4,

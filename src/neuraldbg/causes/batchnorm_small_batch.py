@@ -34,6 +34,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("batch_norm_sees_few_samples",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.1,
     "batch_norm_sees_few_samples": 0.97,
 }
 #: Findings that say where it sits and when it starts; the first one present decides.

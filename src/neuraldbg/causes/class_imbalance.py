@@ -31,9 +31,11 @@ FAILURE_TYPES: tuple[str, ...] = ("data_anomaly",)
 #: How often it is met, against 1 for an ordinary cause.
 PRIOR = 1.0
 #: At least one of these must be present for the cause to be considered.
-REQUIRES: tuple[str, ...] = ("one_class_dominates",)
+REQUIRES: tuple[str, ...] = ("rare_classes_are_missed",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "rare_classes_are_missed": 0.95,
+    "run_learned_well": 0.3,
     "one_class_dominates": 0.97,
     "predictions_collapse_on_a_class": 0.75,
     "loss_is_reweighted": 0.03,

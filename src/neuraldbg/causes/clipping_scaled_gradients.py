@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("scaled_gradients_clipped",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "scaled_gradients_clipped": 0.97,
     "updates_tiny": 0.8,
     "predicted_decrease_is_tiny": 0.8,

@@ -34,6 +34,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("inputs_do_not_vary", "inputs_nearly_all_zero", "a_module_erases_its_input")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "inputs_do_not_vary": 0.9,
     "inputs_nearly_all_zero": 0.4,
     "a_module_erases_its_input": 0.12,

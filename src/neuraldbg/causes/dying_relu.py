@@ -35,6 +35,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("units_dead_from_start", "units_die_later")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "units_dead_from_start": 0.7,
     "units_die_later": 0.5,
     "biases_start_negative": 0.35,

@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("modules_in_eval_mode",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.3,
     "modules_in_eval_mode": 0.98,
     "whole_model_in_eval_mode": 0.85,
     "eval_mode_only_in_norms_of_a_frozen_part": 0.02,

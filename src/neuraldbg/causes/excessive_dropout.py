@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("dropout_removes_most",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.15,
     "dropout_removes_most": 0.97,
     "dropout_removes_nearly_all": 0.8,
 }

@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("momentum_extreme",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "momentum_extreme": 0.97,
     "momentum_dominates_updates": 0.6,
     "loss_swings_grow": 0.35,

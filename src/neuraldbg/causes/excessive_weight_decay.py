@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("weight_decay_dominates", "weights_shrink")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "weight_decay_dominates": 0.9,
     "weights_shrink": 0.9,
 }

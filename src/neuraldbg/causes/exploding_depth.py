@@ -29,9 +29,11 @@ FAILURE_TYPES: tuple[str, ...] = ("exploding_gradients",)
 #: How often it is met, against 1 for an ordinary cause.
 PRIOR = 1.0
 #: At least one of these must be present for the cause to be considered.
-REQUIRES: tuple[str, ...] = ("gradient_explodes_over_depth", "signal_explodes_over_depth")
+REQUIRES: tuple[str, ...] = ("gradient_explodes_over_depth", "signal_explodes_over_depth", "outputs_overflow_at_once")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "outputs_overflow_at_once": 0.3,
+    "run_learned_well": 0.02,
     "gradient_explodes_over_depth": 0.65,
     "signal_explodes_over_depth": 0.75,
     "stack_is_deep": 0.95,

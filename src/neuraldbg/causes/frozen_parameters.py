@@ -33,6 +33,8 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("some_parameters_frozen",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "frozen_parameters_are_in_optimizer": 0.5,
+    "run_learned_well": 0.02,
     "some_parameters_frozen": 0.99,
     "trainable_share_is_low": 0.8,
     "last_layer_is_frozen": 0.5,

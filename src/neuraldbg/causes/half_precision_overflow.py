@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("first_non_finite_in_float16", "outputs_near_float16_limit")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "float16_in_use": 0.99,
     "first_non_finite_in_float16": 0.9,
     "outputs_near_float16_limit": 0.8,

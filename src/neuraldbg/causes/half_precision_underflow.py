@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("updates_lost_to_rounding", "gradients_flush_to_zero")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "updates_lost_to_rounding": 0.8,
     "gradients_flush_to_zero": 0.4,
     "weights_in_16_bit": 0.85,

@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("initial_weights_small", "a_layer_starts_small")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "initial_weights_small": 0.85,
     "a_layer_starts_small": 0.5,
     "signal_dies_over_depth": 0.65,

@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("input_level_shifted",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "input_level_shifted": 0.97,
     "loss_left_its_best": 0.6,
     "input_outlier": 0.1,

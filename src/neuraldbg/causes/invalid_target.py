@@ -32,6 +32,8 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("target_non_finite", "target_out_of_range")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "explosion_precedes": 0.03,
+    "run_learned_well": 0.02,
     "target_non_finite": 0.5,
     "target_out_of_range": 0.55,
 }

@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("learning_rate_collapsed_early",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "learning_rate_collapsed_early": 0.97,
     "loss_fell_then_stopped_early": 0.5,
 }

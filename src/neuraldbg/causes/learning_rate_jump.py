@@ -31,6 +31,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("learning_rate_jumped", "learning_rate_rose_into_trouble")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "learning_rate_jumped": 0.5,
     "learning_rate_rose_into_trouble": 0.9,
     "loss_left_its_best": 0.8,

@@ -45,6 +45,8 @@ REQUIRES: tuple[str, ...] = (
 )
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "explosion_precedes": 0.3,
+    "run_learned_well": 0.02,
     "updates_huge_at_start": 0.6,
     "updates_large": 0.6,
     "first_steps_overshoot": 0.5,

@@ -33,6 +33,7 @@ PRIOR = 1.5
 REQUIRES: tuple[str, ...] = ("predicted_decrease_is_tiny", "updates_tiny", "updates_small")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "predicted_decrease_is_tiny": 0.85,
     "updates_tiny": 0.6,
     "updates_small": 0.9,

@@ -35,10 +35,14 @@ REQUIRES: tuple[str, ...] = (
     "loss_in_hazardous_operation",
     "domain_edge_at_trouble",
     "gradient_nonfinite_while_loss_finite",
+    "a_module_makes_non_finite_values",
     "exponential_grows",
 )
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "explosion_precedes": 0.12,
+    "a_module_makes_non_finite_values": 0.25,
+    "run_learned_well": 0.02,
     "loss_in_hazardous_operation": 0.7,
     "domain_edge_at_trouble": 0.5,
     "gradient_nonfinite_while_loss_finite": 0.35,
@@ -53,6 +57,7 @@ EVIDENCE: Mapping[str, float] = {
 #: Findings that say where it sits and when it starts; the first one present decides.
 LOCATED_BY: tuple[str, ...] = (
     "loss_in_hazardous_operation",
+    "a_module_makes_non_finite_values",
     "domain_edge_at_trouble",
     "gradient_nonfinite_while_loss_finite",
     "exponential_grows",

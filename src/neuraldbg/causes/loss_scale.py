@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("loss_is_summed", "accumulation_undivided")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "loss_is_summed": 0.7,
     "accumulation_undivided": 0.3,
     "updates_huge_at_start": 0.5,

@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("shapes_broadcast_in_loss",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.08,
     "shapes_broadcast_in_loss": 0.97,
 }
 #: Findings that say where it sits and when it starts; the first one present decides.

@@ -31,6 +31,8 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("loss_negated", "loss_below_its_floor", "optimizer_maximizes", "loss_falls_without_bound")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "loss_is_negative_and_settles": 0.05,
+    "run_learned_well": 0.1,
     "loss_negated": 0.75,
     "loss_below_its_floor": 0.6,
     "optimizer_maximizes": 0.12,

@@ -32,6 +32,8 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("gradient_spikes", "gradient_grows_before_trouble")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "explosion_precedes": 0.3,
+    "run_learned_well": 0.02,
     "gradient_spikes": 0.9,
     "spike_without_trigger": 0.88,
     "input_level_shifted": 0.03,
@@ -51,3 +53,5 @@ EVIDENCE: Mapping[str, float] = {
 }
 #: Findings that say where it sits and when it starts; the first one present decides.
 LOCATED_BY: tuple[str, ...] = ("model_is_recurrent", "gradient_spikes")
+#: Findings that say when it starts, where another finding says where.
+STARTS_WITH: tuple[str, ...] = ("gradient_spikes", "gradient_grows_before_trouble")

@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("linear_layers_in_a_row",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.05,
     "linear_layers_in_a_row": 0.99,
     "model_is_linear_throughout": 0.7,
 }

@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("no_optimizer_step", "all_steps_skipped")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "no_optimizer_step": 0.95,
     "all_steps_skipped": 0.05,
     "loss_never_moved": 0.9,

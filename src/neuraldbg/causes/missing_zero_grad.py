@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("gradients_not_cleared", "gradients_sometimes_cleared")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.1,
     "gradients_not_cleared": 0.95,
     "gradients_sometimes_cleared": 0.05,
     "gradients_parallel": 0.7,

@@ -32,6 +32,8 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("input_non_finite",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "explosion_precedes": 0.02,
+    "run_learned_well": 0.02,
     "input_non_finite": 0.97,
     "non_finite_begins_at_input": 0.95,
     "loss_non_finite": 0.95,

@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("input_outlier", "target_outlier")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "input_outlier": 0.8,
     "target_outlier": 0.25,
     "outlier_meets_loss_jump": 0.9,

@@ -33,6 +33,8 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("validation_rises_while_training_falls", "training_far_below_validation_at_end")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.8,
+    "validation_gap_grows": 0.85,
     "validation_rises_while_training_falls": 0.85,
     "training_far_below_validation_at_end": 0.9,
     "validation_inputs_differ": 0.03,

@@ -36,6 +36,7 @@ REQUIRES: tuple[str, ...] = (
 )
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.15,
     "parameters_left_out_of_optimizer": 0.85,
     "module_not_registered": 0.35,
     "optimizer_holds_foreign_parameters_only": 0.3,

@@ -35,6 +35,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("replicas_differ",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "replicas_differ": 0.98,
 }
 #: Findings that say where it sits and when it starts; the first one present decides.

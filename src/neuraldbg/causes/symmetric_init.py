@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("units_start_equal", "zero_weights_block_gradient")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "units_start_equal": 0.93,
     "zero_weights_block_gradient": 0.4,
 }

@@ -34,6 +34,7 @@ PRIOR = 0.7
 REQUIRES: tuple[str, ...] = ("loss_at_constant_predictor", "accuracy_at_chance")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "loss_at_constant_predictor": 0.9,
     "accuracy_at_chance": 0.9,
     "gradients_unrelated": 0.55,

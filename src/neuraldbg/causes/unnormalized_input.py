@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("inputs_out_of_scale", "inputs_far_off_scale", "features_of_unequal_scale", "inputs_tiny")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "inputs_out_of_scale": 0.85,
     "inputs_far_off_scale": 0.5,
     "features_of_unequal_scale": 0.35,

@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("targets_out_of_scale", "targets_tiny")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "targets_out_of_scale": 0.9,
     "targets_tiny": 0.1,
     "inputs_out_of_scale": 0.1,

@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("batches_ordered_by_target",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.4,
     "batches_ordered_by_target": 0.97,
     "predictions_chase_batches": 0.5,
 }

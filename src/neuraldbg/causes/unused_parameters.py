@@ -33,6 +33,9 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("parameters_never_reached", "output_is_dropped")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "graph_is_cut": 0.4,
+    "a_module_reads_cut_values": 0.03,
+    "run_learned_well": 0.5,
     "parameters_never_reached": 0.9,
     "output_is_dropped": 0.3,
 }

@@ -37,6 +37,8 @@ REQUIRES: tuple[str, ...] = (
 )
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.7,
+    "validation_gap_grows": 0.2,
     "validation_inputs_differ": 0.65,
     "validation_in_train_mode": 0.35,
     "validation_worse_from_the_start": 0.7,

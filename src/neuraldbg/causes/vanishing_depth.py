@@ -38,6 +38,7 @@ REQUIRES: tuple[str, ...] = (
 )
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "gradient_vanishes_over_depth": 0.6,
     "gradient_shrinks_over_depth": 0.9,
     "gradient_loss_spread_evenly": 0.75,

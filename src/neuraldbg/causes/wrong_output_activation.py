@@ -33,6 +33,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("output_activation_out_of_reach", "softmax_over_one_class")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "run_learned_well": 0.02,
     "output_activation_out_of_reach": 0.93,
     "softmax_over_one_class": 0.07,
 }

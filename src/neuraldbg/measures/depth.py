@@ -118,7 +118,8 @@ def late(trace: Trace, quantity: str) -> dict[str, float]:
 def main_chain(trace: Trace, stage: str = "early") -> Chain | None:
     """The longest path from the first module to the loss; None without a recorded flow.
 
-    ``stage`` chooses the rows whose median the numbers are: "early" (first five) or "late" (last third).
+    ``stage`` chooses the rows whose median the numbers are: "first" (the first one, before any update), "early" (the
+    first five) or "late" (the last third).
     """
     graph = flow_graph(trace)
     if graph.number_of_nodes() < 2:
@@ -134,8 +135,11 @@ def main_chain(trace: Trace, stage: str = "early") -> Chain | None:
     path = [node for node in nx.dag_longest_path(graph, weight=None, default_weight=1) if node != "<loss>"]
     if len(path) < 2:
         return None
-    pick = early if stage == "early" else late
-    gradients, spreads = pick(trace, "module.output_gradient_norm"), pick(trace, "module.output_std")
+    quantities = ("module.output_gradient_norm", "module.output_std")
+    if stage == "late":
+        gradients, spreads = (late(trace, quantity) for quantity in quantities)
+    else:
+        gradients, spreads = (early(trace, quantity, 1 if stage == "first" else 5) for quantity in quantities)
     links = []
     for before, after in zip(path, path[1:]):
         low, high = gradients.get(before, math.nan), gradients.get(after, math.nan)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from neuraldbg.measures.depth import Chain, main_chain
 from neuraldbg.measures.loss_curve import LossCurve, loss_curves
 from neuraldbg.records import Series, Trace
 
@@ -23,6 +24,7 @@ class Run:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        self._chains: dict[str, Chain | None] = {}
 
     # loss ---------------------------------------------------------------------------------------------------------
 
@@ -37,9 +39,12 @@ class Run:
 
     @cached_property
     def adversarial(self) -> bool:
-        """Whether several losses are trained against each other, so that none has to fall."""
-        main = [curve for curve in self.curves if curve.count > 0.5 * self.curves[0].count]
-        return len(main) > 1 and len(self.optimizers) > 1
+        """Whether several players train against each other, so that no loss has to fall.
+
+        Several optimizers, each with a backward of its own. Several optimizers that step on one backward share a loss.
+        """
+        players = [name for name, data in self.optimizers.items() if any(g.get("watched") for g in data["groups"])]
+        return len(players) > 1 and self.optimizer_steps < 1.5 * self.backwards
 
     @cached_property
     def bad_step(self) -> int | None:
@@ -55,10 +60,15 @@ class Run:
         curve = self.loss
         if curve is None or curve.count < 20:
             return None
+        if self.adversarial:
+            return None
         smooth = curve.smooth()
         low = int(smooth.argmin())
-        span = max(smooth[0], smooth.max()) - smooth.min()
-        threshold = smooth[low] + max(0.25 * span, 2 * curve.noise)
+        fell = max(float(smooth[0]), curve.first) - float(smooth[low])
+        # The noise of the stretch before: a run that breaks away has no noise level of its own afterwards.
+        calm = curve.finite[max(0, low - 60) : low + 1]
+        noise = float(np.median(np.abs(np.diff(calm)))) if calm.size > 4 else curve.noise
+        threshold = smooth[low] + max(0.5 * fell, 3 * noise, 0.02 * abs(float(smooth[low])))
         above = np.flatnonzero(smooth[low:] > threshold)
         if not above.size or curve.end <= threshold:
             return None
@@ -127,6 +137,14 @@ class Run:
         if not changed.size:
             return np.full(wanted.shape, np.nan)
         return values[np.clip(np.searchsorted(changed, wanted, side="right") - 1, 0, None)]
+
+    # depth --------------------------------------------------------------------------------------------------------
+
+    def chain(self, stage: str = "early") -> Chain | None:
+        """The longest path of the data flow with its gradients and spreads at a stage of the run; kept."""
+        if stage not in self._chains:
+            self._chains[stage] = main_chain(self.trace, stage)
+        return self._chains[stage]
 
     # columns ------------------------------------------------------------------------------------------------------
 

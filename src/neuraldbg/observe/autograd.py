@@ -6,7 +6,8 @@ hooks (activation checkpointing) is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -25,16 +26,38 @@ REARRANGING = frozenset(
 )  # fmt: skip
 
 _top_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+_reading = threading.local()
+
+
+class LeftAlone(RuntimeError):
+    """Instead of unpacking a tensor for us that was saved through hooks."""
+
+
+def leave_alone(unpack: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
+    """An unpack hook that refuses while we read a graph.
+
+    The hook of activation checkpointing runs a forward again, which may draw random numbers; one that loads from disk
+    is slow. What they hold is not worth that.
+    """
+
+    def guarded_unpack(packed: Any) -> Tensor:
+        if getattr(_reading, "now", False):
+            raise LeftAlone("saved through hooks")
+        return unpack(packed)
+
+    guarded_unpack.left_alone = True  # type: ignore[attr-defined]
+    return guarded_unpack
 
 
 def saved_tensors_are_hooked() -> bool:
-    """Whether saved tensors go through user hooks now; unpacking one could then run a forward again."""
+    """Whether saved tensors go now through hooks that would run if we read them."""
     if _top_hooks is None:
         return False
     try:
-        return _top_hooks(True) is not None
+        top = _top_hooks(True)
     except (TypeError, RuntimeError):
         return False
+    return top is not None and not getattr(top[1], "left_alone", False)
 
 
 def operation(node: Node) -> str:
@@ -62,10 +85,13 @@ def children(node: Node) -> list[Node]:
 
 def saved(node: Node, name: str) -> Any:
     """A saved value (``result``, ``self``, ``other``, ``target`` ...), or None where it cannot be read."""
+    _reading.now = True
     try:
         return getattr(node, f"_saved_{name}", None)
     except RuntimeError:
         return None
+    finally:
+        _reading.now = False
 
 
 def saved_tensor(node: Node, name: str) -> Tensor | None:

@@ -23,7 +23,8 @@ def find_producer(root: Node, owners: Mapping[Node, list[str]], limit: int = 200
     """The operation that made the first non-finite value of a forward pass.
 
     Returns None when every saved value is finite, else a mapping: ``operation``; ``kind`` ("operation", "input" when a
-    value that needs no gradient came in bad, "parameter" when a weight is bad); ``module`` (nearest module at or above);
+    value that needs no gradient came in bad, "constant" when such a value was added or
+    subtracted, "parameter" when a weight is bad); ``module`` (nearest module at or above);
     ``producer`` (nearest module below); ``dtype``; ``largest_input`` (largest finite magnitude read); ``values``.
     """
     order = autograd.walk(root, limit)
@@ -58,12 +59,23 @@ def find_producer(root: Node, owners: Mapping[Node, list[str]], limit: int = 200
         if maker is None:
             return _report("input", deepest, deepest, owners, order, wrong[0][1])
         if maker not in bad:
-            return _report("operation", maker, deepest, owners, order, wrong[0][1])
+            return _report(_kind_of_maker(maker, wrong[0][1]), maker, deepest, owners, order, wrong[0][1])
     suspicious = [maker for maker in makers if operation(maker) in _HAZARDS]
     chosen = suspicious[0] if suspicious else (makers[0] if makers else None)
     if chosen is None or operation(chosen) == "Parameter":
         return _report("input", deepest, deepest, owners, order, wrong[0][1])
-    return _report("operation", chosen, deepest, owners, order, wrong[0][1])
+    return _report(_kind_of_maker(chosen, wrong[0][1]), chosen, deepest, owners, order, wrong[0][1])
+
+
+def _kind_of_maker(node: Node, value: Tensor) -> str:
+    """ "constant" where a sum of a finite value and one that needs no gradient is NaN: the latter was NaN, a target say."""
+    if (
+        operation(node) in ("Add", "Sub", "Rsub")
+        and len(autograd.children(node)) == 1
+        and bool(torch.isnan(value).any())
+    ):
+        return "constant"
+    return "operation"
 
 
 _HAZARDS = frozenset(

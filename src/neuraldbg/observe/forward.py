@@ -49,10 +49,14 @@ class ForwardObserver:
         self._calls_before: dict[int, int] = {}
         self._seen_outputs: dict[int, str] = {}
         self._kept: list[Tensor] = []
+        self._dropouts: set[str] = set()
+        self._inside_dropout_module = False
+        self._stack: list[str] = []
         self._depth = 0
         self._evaluating = False
         self._evaluation_forwards = 0
         self._input_calls: dict[str, int] = {}
+        self._input_shapes: dict[str, tuple[int, ...]] = {}
         self._unknown: set[int] = set()
         self._places: dict[int, int] = {}
         self._nonfinite_input = False
@@ -124,12 +128,16 @@ class ForwardObserver:
                 self.saved_tensors_hooked = True
             self._measure_inputs(path, args, {}, step)
         self._depth += 1
+        self._stack.append(path)
+        self._inside_dropout_module = kind_of(module) in ("dropout", "recurrent", "attention")
 
     def ends(self, module: nn.Module, args: Any, keywords: Any, output: Any, step: int, schedule: Schedule) -> None:
         path = self._watched.module_names.get(id(module))
         if path is None:
             return
         self._depth = max(0, self._depth - 1)
+        del self._stack[self._depth :]
+        self._inside_dropout_module = False
         outermost = self._depth == 0
         if outermost and keywords:
             self._measure_inputs(path, (), keywords, step)
@@ -152,6 +160,9 @@ class ForwardObserver:
             if has_mode(module) or outermost:
                 recorder.add("module.training", place, float(module.training))
             recorder.add("module.output_requires_grad", place, float(main.requires_grad))
+            read = next((t for t in activations.tensors_in(args) if kernels.is_number_tensor(t)), None)
+            if read is not None:
+                recorder.add("module.input_requires_grad", place, float(read.requires_grad))
             if main.dtype in (torch.float16, torch.bfloat16):
                 recorder.add("module.half_precision", place, 16.0 if main.dtype == torch.float16 else 8.0)
         if alias is not None and alias != path:
@@ -223,6 +234,8 @@ class ForwardObserver:
                     kind, f"{path}[{name}]" if path else f"[{name}]", {"argument": name, "module": path}
                 )
                 inputs.measure_input_batch(self._recorder.pending, place, tensor)
+                if kind == "input" and tensor.is_floating_point() and tensor.dim() > 1:
+                    self._input_shapes.setdefault(f"{path}[{name}]" if path else f"[{name}]", tuple(tensor.shape[1:]))
                 if tensor.is_floating_point() and tensor.device.type == "cpu" and not self._nonfinite_input:
                     data = inputs.locate_nonfinite(tensor) if not bool(torch.isfinite(tensor.sum())) else {"count": 0}
                     if data["count"]:
@@ -230,25 +243,34 @@ class ForwardObserver:
                         where = {"module": path, "argument": name, "evaluation": self._evaluating}
                         self._recorder.fact("nonfinite.input", step, place, {**data, **where})
 
+    def dropout(self, probability: float, step: int) -> None:
+        """A call of functional dropout outside nn.Dropout, noted once per place in the user's code."""
+        frame = source.user_frame(2)
+        where = source.location(frame)
+        if where is None or where in self._dropouts or self._inside_dropout_module:
+            return
+        self._dropouts.add(where)
+        data = {"probability": probability, "source": where, "module": self._stack[-1] if self._stack else None}
+        self._recorder.fact("model.functional_dropout", step, None, data)
+
     def inputs_of_graph(self, roots: list[Tensor], step: int) -> None:
         """Inputs of a step that carried no module hook, from what the first operations saved.
 
         An operation whose first operand needs no gradient read it from the data.
         """
-        floating = [name for kind, name in self._recorder.place_names() if kind == "input"]
-        found = 0
-        for node in autograd.walk(roots[0].grad_fn, 4000) if roots[0].grad_fn is not None else []:
+        wanted = {shape: name for name, shape in self._input_shapes.items()}
+        for node in autograd.walk(roots[0].grad_fn, 4000) if roots[0].grad_fn is not None and wanted else []:
             name = _DATA_OPERANDS.get(autograd.operation(node))
             if name is None or (name == "mat1" and node.next_functions[1][0] is not None):
                 continue
             if name == "input" and node.next_functions[0][0] is not None:
                 continue
             value = autograd.saved_tensor(node, name)
-            if value is None or not kernels.is_number_tensor(value) or found >= min(1, len(floating)):
+            if value is None or not kernels.is_number_tensor(value):
                 continue
-            found += 1
-            place = self._recorder.place("input", floating[0])
-            inputs.measure_input_batch(self._recorder.pending, place, value)
+            known = wanted.pop(tuple(value.shape[1:]), None)
+            if known is not None:
+                inputs.measure_input_batch(self._recorder.pending, self._recorder.place("input", known), value)
 
     def _evaluation(self, module: nn.Module, path: str, output: Any, outermost: bool) -> None:
         if self._evaluation_forwards > _EVALUATION_FORWARDS:

@@ -86,6 +86,7 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
     terms: list[Term] = []
     stack: list[tuple[Node, int, float, str]] = [(root, 1, 1.0, "none")]
     seen: set[Node] = set()
+    stretched: tuple[list[int], list[int]] | None = None
     while stack and len(terms) < 12 and limit > 0:
         limit -= 1
         node, sign, factor, reduction = stack.pop(0)
@@ -93,6 +94,7 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
         if node in seen:
             continue
         seen.add(node)
+        stretched = stretched or _stretched(node)
         if name in LIBRARY_LOSSES:
             terms.append(_library_term(node, LIBRARY_LOSSES[name], sign, factor, reduction))
             continue
@@ -110,6 +112,9 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
             reduction = "mean" if name == "Mean" or reduction == "mean" else "sum"
         if name in _SCALAR_STEPS or name in _THROUGH:
             step = _constant_factor(node, name)
+            if name == "Div" and len(below) == 1 and isinstance(saved(node, "other"), Tensor):
+                # A division by a count that was computed (a masked mean) averages, whatever the count is.
+                step, reduction = None, "mean"
             for index, child in enumerate(below):
                 turned = sign
                 if name == "Neg" or (name == "Sub" and index == 1) or (name == "Rsub"):
@@ -120,8 +125,31 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
             if not below:
                 terms.append(Term("other", node, sign, factor, reduction))
             continue
-        terms.append(Term("other", node, sign, factor, reduction, prediction=node, prediction_shape=shape(node)))
+        term = Term("other", node, sign, factor, reduction, prediction=node, prediction_shape=shape(node))
+        term.chain, term.prediction = _output_chain(node)
+        terms.append(term)
+        for child in below:
+            stretched = stretched or _stretched(child)
+    if terms and stretched is not None:
+        terms[0].extra["stretched"] = stretched
     return terms
+
+
+def _stretched(node: Node) -> tuple[list[int], list[int]] | None:
+    """Shapes of an operand and of the result where N values became an N by N table of all pairs."""
+    wide = shape(node)
+    if wide is None or len(wide) < 2 or operation(node) not in ("Sub", "Add", "Mul", "Div", "Rsub"):
+        return None
+    below = children(node)
+    if len(below) != 1:
+        return None
+    own = shape(below[0])
+    if own is None:
+        return None
+    count = math.prod(own)
+    if count > 1 and wide[-1] == wide[-2] == count and math.prod(wide) == count * count:
+        return list(own), list(wide)
+    return None
 
 
 def _constant_factor(node: Node, name: str) -> float | None:
@@ -170,7 +198,9 @@ def _handmade_term(node: Node, sign: int, factor: float, reduction: str) -> Term
     kind = None
     inner: Node | None = None
     below = children(node)
-    if (name == "Pow" and saved(node, "exponent") == 2 and len(below) == 1) or (name == "Mul" and len(below) == 2 and below[0] is below[1]):
+    if (name == "Pow" and saved(node, "exponent") == 2 and len(below) == 1) or (
+        name == "Mul" and len(below) == 2 and below[0] is below[1]
+    ):
         kind, inner = "handmade_square", below[0]
     elif name == "Abs" and len(below) == 1:
         kind, inner = "handmade_absolute", below[0]

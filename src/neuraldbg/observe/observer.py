@@ -135,9 +135,9 @@ class Observer:
         caller = frame.f_back.f_lineno if frame is not None and frame.f_back is not None else 0
         turn = (place, caller)
         rounds = self.rounds
-        if rounds.begins_round(place):
+        if rounds.begins_round(turn):
             self._close_round()
-        rounds.backward(place)
+        rounds.backward(turn)
         value = self.loss.value(root, place, frame, rounds.step)
         bad = value is not None and not math.isfinite(value)
         if self.sampling or bad or (value is not None and self.loss.is_spike(value)):

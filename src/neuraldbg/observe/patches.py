@@ -16,6 +16,8 @@ import torch.nn.functional
 from torch.nn.modules import module as module_hooks
 from torch.optim import optimizer as optimizer_hooks
 
+from neuraldbg.observe.autograd import leave_alone
+
 if TYPE_CHECKING:
     from neuraldbg.observe.observer import Observer
 
@@ -48,9 +50,11 @@ class Patches:
             self._replace(stack, scaler, "scale", self._wrap_scale)
             self._replace(stack, scaler, "unscale_", self._wrap_unscale)
             self._replace(stack, scaler, "step", self._wrap_scaler_step)
+            self._replace(stack, torch.autograd.graph.saved_tensors_hooks, "__enter__", self._wrap_saving)
             for name in EVALUATION_LOSSES:
                 if hasattr(torch.nn.functional, name):
                     self._replace(stack, torch.nn.functional, name, functools.partial(self._wrap_loss, name))
+            self._replace(stack, torch.nn.functional, "dropout", self._wrap_dropout)
             stack.callback(self.detach_module_hooks)
             self._stack = stack.pop_all()
 
@@ -136,6 +140,31 @@ class Patches:
             return result
 
         return step
+
+    def _wrap_saving(self, original: Any) -> Any:
+        observer = self._observer
+
+        def enter(hooks: Any) -> Any:
+            if torch.compiler.is_compiling() or not observer.listening:
+                return original(hooks)
+            unpack = hooks.unpack_hook
+            hooks.unpack_hook = leave_alone(unpack)
+            try:
+                return original(hooks)
+            finally:
+                hooks.unpack_hook = unpack
+
+        return enter
+
+    def _wrap_dropout(self, original: Any) -> Any:
+        observer = self._observer
+
+        def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+            if not torch.compiler.is_compiling() and p >= 0.5 and training and observer.listening:
+                observer.on_dropout(p)
+            return original(input, p, training, inplace)
+
+        return dropout
 
     def _wrap_loss(self, name: str, original: Any) -> Any:
         observer = self._observer

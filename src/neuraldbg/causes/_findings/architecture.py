@@ -16,12 +16,8 @@ from neuraldbg.records import Finding, Place
 _DEEP = 8
 
 
-def _chain(run: Run) -> Chain | None:
-    cached = getattr(run, "_chain", "unset")
-    if cached == "unset":
-        cached = main_chain(run.trace)
-        run._chain = cached  # type: ignore[attr-defined]
-    return cached  # type: ignore[return-value]
+def _chain(run: Run, stage: str = "early") -> Chain | None:
+    return run.chain(stage)
 
 
 def _depth(chain: Chain) -> int:
@@ -55,12 +51,12 @@ def gradient_vanishes_over_depth(run: Run) -> Finding:
 
 
 def gradient_shrinks_over_depth(run: Run) -> Finding:
-    """In the first steps the gradient at the first module is below a thirtieth of that at the last one."""
+    """In the first steps the gradient at the first module is below a tenth of that at the last one."""
     chain = _chain(run)
     if chain is None or len(chain.links) < 2:
         return unmeasured()
     return when(
-        chain.log_gradient_ratio < -1.5,
+        chain.log_gradient_ratio < -1.0,
         f"the gradient loses {-chain.log_gradient_ratio:.1f} powers of ten over depth",
         layer=chain.modules[0],
     )
@@ -74,7 +70,7 @@ def gradient_loss_spread_evenly(run: Run) -> Finding:
     share, _ = chain.largest_share
     losing = sum(link.log_gain < -0.02 for link in chain.links)
     return when(
-        chain.log_gradient_ratio < -1.5 and share < 0.35 and losing >= 5,
+        chain.log_gradient_ratio < -1.0 and share < 0.35 and losing >= 5,
         f"{losing} of {len(chain.links)} modules each take a share of at most {100 * share:.0f} %",
         layer=_container(chain) or chain.modules[0],
         share=share,
@@ -98,7 +94,7 @@ def gradient_loss_concentrated(run: Run) -> Finding:
 
 def gradient_explodes_over_depth(run: Run) -> Finding:
     """In the first steps the gradient grows towards the input by more than a thousandfold."""
-    chain = _chain(run)
+    chain = _chain(run, "first")
     if chain is None or len(chain.links) < 4:
         return unmeasured()
     ratio = chain.log_gradient_ratio
@@ -117,7 +113,7 @@ def gradient_explodes_over_depth(run: Run) -> Finding:
 
 def signal_explodes_over_depth(run: Run) -> Finding:
     """In the first steps the spread of outputs grows over many modules by more than a hundredfold."""
-    chain = _chain(run)
+    chain = _chain(run, "first")
     if chain is None or len(chain.links) < 4:
         return unmeasured()
     spreads = [s for s in chain.spreads if s > 0 and math.isfinite(s)]
@@ -491,6 +487,7 @@ def _symmetry(run: Run, quantity: str) -> Mapping[str, np.ndarray]:
 def units_start_equal(run: Run) -> Finding:
     """The rows of a weight matrix are equal, or all zero, and stay so."""
     weights = _symmetry(run, "parameter.row_spread")
+    columns = _symmetry(run, "parameter.column_spread")
     if not weights:
         return unmeasured()
     norms, gradients = early(run.trace, "parameter.weight_norm", 2), late(run.trace, "parameter.gradient_norm")
@@ -507,12 +504,18 @@ def units_start_equal(run: Run) -> Finding:
             equal.append((name, "all zero, and so are its gradients"))
         elif norms.get(name, 0.0) > 0 and values[0] < 1e-4 and values[-1] < 1e-3:
             equal.append((name, "the same in every row, and stays so"))
+        elif _stay_equal(columns.get(name)) and shapes[name][-1] > 1 and norms.get(name, 0.0) > 0:
+            equal.append((name, "the same in every column, and stays so"))
     if not equal:
         return absent()
     order = {p.name: p.identifier for p in run.trace.places if p.kind == "module"}
     equal.sort(key=lambda item: order.get(owner_of(item[0]), 10**9))
     name, how = equal[0]
     return present(f"'{name}' is {how}", layer=owner_of(name), count=len(equal))
+
+
+def _stay_equal(values: np.ndarray | None) -> bool:
+    return values is not None and values.size > 0 and bool(values[0] < 1e-4 and values[-1] < 1e-3)
 
 
 def zero_weights_block_gradient(run: Run) -> Finding:
@@ -628,4 +631,61 @@ def a_module_erases_its_input(run: Run) -> Finding:
             hit.append(name)
     return when(
         bool(hit), f"'{hit[0] if hit else ''}' gives the same output for every sample", layer=hit[0] if hit else None
+    )
+
+
+def a_module_makes_non_finite_values(run: Run) -> Finding:
+    """A module turns inputs of ordinary size into outputs that are not finite, with finite weights, not in float16."""
+    outputs, inputs = run.series("module.output_absmax"), run.series("module.input_absmax")
+    if not outputs:
+        return unmeasured()
+    bad = np.isposinf(outputs.values)
+    if not bad.any():
+        return absent()
+    row = int(np.flatnonzero(bad.any(axis=1))[0])
+    step = int(outputs.steps[row])
+    columns = sorted(np.flatnonzero(bad[row]), key=lambda i: outputs.places[i].identifier)
+    half = run.series("module.half_precision")
+    for column in columns:
+        place = outputs.places[column]
+        if place.name in half.names and float(np.nanmax(half.values[:, half.names.index(place.name)])) == 16.0:
+            return absent()
+        steps, read = inputs.column(place.name)
+        at = read[steps == step]
+        before = outputs.values[:row, column]
+        before = before[np.isfinite(before)]
+        calm = not before.size or float(before[-3:].max()) < 1e6
+        if (not at.size or (np.isfinite(at).all() and at.max() < 1e6)) and calm and step > 0:
+            facts = run.trace.facts("nonfinite.loss")
+            if facts and facts[0].step < step:
+                return absent()
+            if facts and facts[0].step == step and facts[0].data.get("bad_parameters"):
+                return absent()
+            return present(
+                f"'{place.name}' gives values that are not finite at step {step}, from ordinary inputs",
+                step=step,
+                layer=place.name,
+            )
+        return absent()
+    return absent()
+
+
+def outputs_overflow_at_once(run: Run) -> Finding:
+    """At step 0, with untouched weights and ordinary inputs, outputs reach 1e4 times the inputs' size or overflow."""
+    outputs = run.series("module.output_absmax")
+    inputs = early(run.trace, "input.absmax", 1)
+    if not outputs or not outputs.values.shape[0]:
+        return unmeasured()
+    largest = float(np.nanmax(outputs.values[0], initial=0.0))
+    entered = max((v for v in inputs.values() if math.isfinite(v)), default=1.0)
+    name = (
+        outputs.names[int(np.nanargmax(outputs.values[0]))]
+        if np.isfinite(outputs.values[0]).any() or np.isinf(outputs.values[0]).any()
+        else ""
+    )
+    return when(
+        largest > 1e4 * max(1.0, entered),
+        f"outputs reach {largest:.2g} at step 0 ('{name}')",
+        layer=name,
+        largest=min(largest, 1e38),
     )

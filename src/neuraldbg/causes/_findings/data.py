@@ -26,7 +26,9 @@ def input_non_finite(run: Run) -> Finding:
     if not facts:
         found = run.trace.facts("nonfinite.loss")
         producer = found[0].data.get("producer") if found else None
-        if producer and producer.get("kind") == "input" and not found[0].data.get("bad_parameters"):
+        known = run.series("input.nonfinite").of_kind("input")
+        seen_finite = bool(known) and bool((np.abs(known.steps - found[0].step) <= 0).any()) if found else False
+        if producer and producer.get("kind") == "input" and not found[0].data.get("bad_parameters") and not seen_finite:
             return present(
                 f"a value that came in with the data of step {found[0].step} is not finite", step=found[0].step
             )
@@ -148,7 +150,13 @@ def target_outlier(run: Run) -> Finding:
         steps, high = series_high.column(name)
         _, low = series_low.column(name)
         size = np.maximum(np.abs(high), np.abs(low))
+        said_steps, said = run.series("prediction.max").column(name)
         for index in range(8, size.size):
+            at = np.flatnonzero(said_steps == steps[index])
+            earlier = np.abs(said[max(0, int(at[0]) - 40) : int(at[0])]) if at.size else np.empty(0)
+            if at.size and earlier.size and abs(float(said[at[0]])) > 5 * max(float(np.max(earlier)), 1e-12):
+                # The target of a hand-written residual is the prediction minus it: an explosion blurs it.
+                continue
             before = size[max(0, index - 40) : index]
             middle, top = float(np.median(before)), float(before.max())
             if middle > 0 and size[index] > 6 * middle and size[index] > 2.5 * top:
@@ -215,24 +223,29 @@ def input_level_shifted(run: Run) -> Finding:
             best = max(best, (size, step, name))
     if not seen:
         return unmeasured()
-    if best[0] <= 0.5:
+    if best[0] <= 1.0:
         return absent()
     step = _first_of_shift(run, best[2], best[1])
     return present(f"the statistics of input {best[2]} change at step {step} and stay changed", step=step, size=best[0])
 
 
 def _first_of_shift(run: Run, name: str, around: int) -> int:
-    """The step of the largest single change within ten rows of the best split."""
+    """The step of the largest single change within the rows that the comparison looked ahead."""
+    best = (0.0, around)
     for quantity in ("input.std", "input.mean"):
         steps, values = run.series(quantity).of_kind("input").column(name)
-        near = np.flatnonzero(
-            np.abs(steps - around) <= max(10, int(np.median(np.diff(steps))) * 5) if steps.size > 1 else steps >= 0
-        )
-        if near.size > 2:
-            jumps = np.abs(np.diff(values[near]))
-            if jumps.max() > 3 * np.median(jumps):
-                return int(steps[near[int(jumps.argmax()) + 1]])
-    return around
+        at = int(np.searchsorted(steps, around))
+        near = values[max(0, at - 3) : at + 42]
+        if near.size > 3:
+            jumps = np.abs(np.diff(near))
+            usual = max(
+                float(np.median(np.abs(np.diff(values[: at + 1])))) if at > 2 else float(np.median(jumps)), 1e-12
+            )
+            index = int(np.argmax(jumps > max(6 * usual, 0.5 * float(jumps.max()))))
+            size = float(jumps[index]) / usual
+            if size > best[0]:
+                best = (size, int(steps[max(0, at - 3) + index + 1]))
+    return best[1]
 
 
 def inputs_do_not_vary(run: Run) -> Finding:
@@ -282,14 +295,30 @@ def inputs_nearly_all_zero(run: Run) -> Finding:
 
 
 def target_non_finite(run: Run) -> Finding:
+    """Targets are NaN or infinite while the prediction is finite."""
+    facts = run.trace.facts("nonfinite.loss")
+    producer = facts[0].data.get("producer") if facts else None
+    if (
+        producer
+        and producer.get("kind") == "constant"
+        and not producer.get("module")
+        and not facts[0].data.get("bad_parameters")
+    ):
+        return present(f"what the prediction of step {facts[0].step} is compared with holds NaN", step=facts[0].step)
     series = run.series("target.nonfinite")
     if not series:
-        return unmeasured()
-    bad = np.nan_to_num(series.values, nan=0.0) > 0
-    if not bad.any():
-        return absent()
-    row = int(np.flatnonzero(bad.any(axis=1))[0])
-    return present(f"targets of step {series.steps[row]} are NaN or infinite", step=int(series.steps[row]))
+        return absent() if facts else unmeasured()
+    largest = run.series("prediction.max")
+    for index, name in enumerate(series.names):
+        for row in np.flatnonzero(np.nan_to_num(series.values[:, index], nan=0.0) > 0):
+            step = int(series.steps[row])
+            steps, predicted = largest.column(name)
+            at = predicted[steps == step]
+            # A hand-written residual of an infinite prediction gives no target.
+            if at.size and not np.isfinite(at).all():
+                break
+            return present(f"targets of step {step} are NaN or infinite", step=step)
+    return absent()
 
 
 def target_out_of_range(run: Run) -> Finding:
@@ -362,6 +391,9 @@ def one_class_dominates(run: Run) -> Finding:
     curve = run.loss
     if curve is None:
         return unmeasured()
+    if run.adversarial or len(curve.terms) > 1:
+        # Real against generated, all of one kind per call: no imbalance of data.
+        return absent()
     shares = class_shares(run.trace, curve.place.name)
     if shares is not None:
         top, few = float(shares[0].max()), int((shares[0] > 0).sum())
@@ -436,9 +468,9 @@ def batches_ordered_by_target(run: Run) -> Finding:
         centered = mean - mean.mean()
         lag = float((centered[1:] * centered[:-1]).sum() / max((centered**2).sum(), 1e-30))
         return when(
-            between > 3 * inside > 0 and lag > 0.3,
-            f"targets differ between batches {math.sqrt(between / inside):.1f} times as much as within",
-            ratio=between / inside,
+            between > 3 * max(inside, 1e-30) and inside > 0 and lag > 0.3,
+            f"targets differ between batches {math.sqrt(between / max(inside, 1e-30)):.1f} times as much as within",
+            ratio=between / max(inside, 1e-30),
         )
     return absent() if entropy.size or spread.size else unmeasured()
 
@@ -495,3 +527,21 @@ def predictions_do_not_vary(run: Run) -> Finding:
         f"the prediction hardly differs between samples (spread {late:.2g})",
         spread=late,
     )
+
+
+def rare_classes_are_missed(run: Run) -> Finding:
+    """One class holds at least 85 % of the targets, and in the last third a quarter of the others at most is recognized."""
+    curve = run.loss
+    dominant = one_class_dominates(run)
+    if curve is None or dominant.present is None:
+        return unmeasured()
+    if not dominant.present:
+        return absent()
+    _, recall = run.series("prediction.rare_recall").column(curve.place.name)
+    if recall.size >= 9:
+        late = float(np.mean(recall[2 * recall.size // 3 :]))
+        return when(
+            late < 0.35, f"of the samples outside the commonest class {100 * late:.0f} % are recognized", recall=late
+        )
+    collapsed = predictions_collapse_on_a_class(run)
+    return when(bool(collapsed.present), collapsed.sentence)

@@ -89,11 +89,11 @@ def validation_worse_from_the_start(run: Run) -> Finding:
     if kept.sum() < 3:
         return unmeasured()
     ratio = values[kept] / np.maximum(np.abs(train[kept]), 1e-12)
-    early = float(np.median(ratio[1 : max(3, ratio.size // 2)]))
+    early = float(np.min(ratio[: max(2, ratio.size // 4)]))
     curve = run.loss
     learned = curve is not None and curve.end < 0.7 * curve.first
     return when(
-        bool(early > 1.6 and learned and np.median(ratio[1:]) > 1.6),
+        bool(early > 1.4 and learned and np.median(ratio[1:]) > 1.6),
         f"validation gives {early:.2g} times the training loss from the first evaluations on",
         step=int(steps[0]),
         ratio=early,
@@ -173,3 +173,21 @@ def validation_in_train_mode(run: Run) -> Finding:
 def validation_seen(run: Run) -> Finding:
     """At least two evaluations were seen."""
     return when(_evaluations(run) is not None, "evaluations were seen")
+
+
+def validation_gap_grows(run: Run) -> Finding:
+    """The ratio of validation to training loss begins near one and grows more than threefold."""
+    found = _evaluations(run)
+    if found is None or found[0].size < 4:
+        return unmeasured()
+    steps, values = found
+    train = _training_at(run, steps)
+    kept = np.isfinite(train) & (train > 0)
+    if kept.sum() < 4:
+        return unmeasured()
+    ratio = values[kept] / train[kept]
+    first, last = float(np.min(ratio[:2])), float(np.median(ratio[-max(1, ratio.size // 5) :]))
+    return when(
+        0 < first < 2 and last > 3 * first,
+        f"validation begins at {first:.2g} times the training loss and ends at {last:.3g} times",
+    )

@@ -120,7 +120,7 @@ def loss_fell_to_little(run: Run) -> Finding:
     start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
     settled = curve.end <= 2.5 * max(curve.best, 1e-30) or curve.end < 0.02 * curve.first
     return when(
-        curve.end < 0.2 * start and settled,
+        -0.2 * start < curve.end < 0.2 * start and settled,
         f"the loss fell from {curve.first:.3g} to {curve.end:.3g}",
         first=curve.first,
         end=curve.end,
@@ -278,3 +278,52 @@ def run_has_several_losses(run: Run) -> Finding:
 def run_is_short(run: Run) -> Finding:
     """Fewer than 20 losses were seen."""
     return when(run.loss is None or run.loss.count < _FEW, "the run is too short to judge its learning")
+
+
+def run_learned_well(run: Run) -> Finding:
+    """The loss fell to a fifth and less of its start and of a constant guess, and stayed near its best."""
+    curve = run.loss
+    if curve is None or curve.count < _FEW:
+        return unmeasured()
+    if run.bad_step is not None or curve.first <= 0:
+        return absent()
+    start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
+    span = start - curve.best
+    held = curve.end - curve.best < 0.15 * span
+    return when(
+        -0.2 * start < curve.end < 0.2 * start and held,
+        f"the loss fell from {curve.first:.3g} to {curve.end:.3g} and stayed there",
+    )
+
+
+def run_did_not_learn(run: Run) -> Finding:
+    """The loss became non-finite, ends above its start, or never left the level of a constant guess or of its start."""
+    curve = run.loss
+    if curve is None or curve.count < 3:
+        return unmeasured()
+    if run.bad_step is not None:
+        return present(f"the loss is not finite from step {run.bad_step} on", step=run.bad_step)
+    if curve.count < _FEW or run.adversarial:
+        return unmeasured()
+    for question in (
+        loss_never_moved,
+        loss_ends_above_start,
+        loss_at_constant_predictor,
+        loss_above_constant_predictor,
+    ):
+        answer = question(run)
+        if answer.present:
+            return present(answer.sentence, step=answer.step)
+    return absent()
+
+
+def loss_is_negative_and_settles(run: Run) -> Finding:
+    """A loss below zero whose fall slows down: a log-density or a reward, doing well."""
+    curve = run.loss
+    if curve is None or curve.count < _FEW:
+        return unmeasured()
+    parts = [float(np.median(part)) for part in np.array_split(curve.finite, 4)]
+    falls = [parts[i] - parts[i + 1] for i in range(3)]
+    return when(
+        parts[3] < 0 and falls[2] < 0.6 * max(falls[0], falls[1], 1e-12), "the loss is negative and its fall slows down"
+    )

@@ -64,6 +64,11 @@ def softmax_before_loss(run: Run) -> Finding:
             rest, offset = chain[1:], 1
         elif chain[:1] == ["Log"] and term["kind"] in ("other", "cross_entropy"):
             rest, offset = chain[2:], 2
+        elif term["kind"] == "other" and chain[:1] == ["LogSoftmax"]:
+            rest, offset = chain[1:], 1
+        elif term["kind"] == "other" and chain[:1] in (["Softplus"], ["LogSigmoidForward"], ["LogSigmoid"]):
+            # softplus(x) - y x is binary cross entropy by hand: x are logits.
+            rest, offset = chain[1:], 1
         else:
             continue
         twice = next((i for i, name in enumerate(rest[:2]) if name in _PROBABILITIES), None)
@@ -161,6 +166,12 @@ def shapes_broadcast_in_loss(run: Run) -> Finding:
     if not terms:
         return unmeasured()
     for stream, term in terms:
+        if term.get("stretched"):
+            own, wide = term["stretched"]
+            return present(
+                f"a prediction of shape {tuple(own)} becomes a table of shape {tuple(wide)} in the loss: shapes broadcast",
+                source=_source(run, stream),
+            )
         if not term["broadcasts"]:
             continue
         own, wide = term["prediction_shape"], term["residual_shape"]
@@ -343,3 +354,24 @@ def exponential_grows(run: Run) -> Finding:
                 layer=place.details.get("producer"),
             )
     return absent()
+
+
+def explosion_precedes(run: Run) -> Finding:
+    """Before the first non-finite value loss or gradient had already grown out of all proportion."""
+    steps = [f.step for f in (*run.trace.facts("nonfinite.loss"), *run.trace.facts("nonfinite.gradient"))]
+    if not steps:
+        return absent()
+    step = min(steps)
+    curve = run.loss
+    steps_g, norm = run.of_optimizer("gradient.norm")
+    before = norm[(steps_g < step) & np.isfinite(norm)]
+    grown = before.size >= 3 and float(before[-3:].max()) > 100 * max(
+        float(np.median(before[: max(2, before.size // 3)])), 1e-30
+    )
+    if curve is not None:
+        values = curve.values[(curve.steps < step) & np.isfinite(curve.values)]
+        grown = grown or (
+            values.size >= 3
+            and abs(float(values[-1])) > 20 * max(abs(float(np.median(values[: max(2, values.size // 3)]))), 1e-12)
+        )
+    return when(bool(grown), f"loss or gradient had grown more than a hundredfold before step {step}", step=step)

@@ -178,16 +178,17 @@ def gradients_oppose(run: Run) -> Finding:
 
 def gradients_not_cleared(run: Run) -> Finding:
     """A backward that follows an optimizer step finds the old gradients still there."""
-    _, left = run.of_optimizer("gradient.left_norm")
-    _, norm = run.of_optimizer("gradient.norm")
+    steps, left = run.of_optimizer("gradient.left_norm")
+    steps_norm, norm = run.of_optimizer("gradient.norm")
     if left.size < 3 or run.optimizer_steps < 3:
         return unmeasured()
-    typical = float(np.median(norm)) if norm.size else 1.0
-    full = left > 1e-3 * max(typical, 1e-30)
+    at = dict(zip(steps_norm.tolist(), norm.tolist()))
+    full = [
+        value > 1e-3 * at.get(step, 0.0) > 0 or value == np.inf for step, value in zip(steps.tolist(), left.tolist())
+    ]
     return when(
         bool(np.mean(full) > 0.8),
         f"gradients are not cleared: each backward finds those of the steps before (norm {np.median(left):.3g})",
-        step=0,
         left=float(np.median(left)),
     )
 
@@ -264,6 +265,9 @@ def gradient_nonfinite_while_loss_finite(run: Run) -> Finding:
     if run.bad_step is not None and run.bad_step <= step:
         return absent()
     bad, of = facts[0].data.get("bad", 0), facts[0].data.get("of", 0)
+    if not bad:
+        # Every gradient is finite; their common norm is not: an explosion, not a domain left.
+        return absent()
     return present(f"at step {step} the loss is finite and {bad} of {of} gradients are not", step=step)
 
 
@@ -335,13 +339,15 @@ def learning_rate_collapsed_early(run: Run) -> Finding:
     last = int(curve.steps[-1]) if curve.steps.size else 0
     if rates[after[0] :].max() > 0.05 * peak or step > 0.75 * last:
         return absent()
-    fall_start = int(steps[int(np.flatnonzero(rates >= 0.5 * peak)[-1])]) if (rates >= 0.5 * peak).any() else step
+    # The step of the change that ended the last stretch near the peak.
+    held = int(np.flatnonzero(rates >= 0.5 * peak)[-1])
+    fall_start = int(steps[held + 1]) if held + 1 < steps.size else step
     share = (last - step) / max(1, last)
     still_high = not (curve.first > 0 and curve.end < 0.05 * curve.first)
     return when(
         still_high,
         f"the learning rate fell from {peak:.2g} to {float(rates[after[0]]):.2g} by step {step}, with {100 * share:.0f} % of the run to go",
-        step=max(fall_start, min(step, fall_start + 5)),
+        step=fall_start,
         peak=peak,
         after=float(rates[after[0]]),
     )
@@ -431,7 +437,7 @@ def adam_step_oversized(run: Run) -> Finding:
     values = np.where(np.isfinite(size[later]), size[later], 0)
     worst = int(steps[later][np.argmax(values)])
     return when(
-        float(values.max()) > 4,
+        float(values.max()) > 6,
         f"at step {worst} Adam moved entries by {values.max():.1f} times the learning rate (beta2 {beta2:g})",
         step=worst,
         size=float(values.max()),
@@ -456,7 +462,8 @@ def adam_epsilon_unusual(run: Run) -> Finding:
     epsilon = run.setting("eps")
     if not isinstance(epsilon, (int, float)):
         return absent() if run.optimizers else unmeasured()
-    return when(epsilon >= 1e-4, f"epsilon is {epsilon:g} (default 1e-8)", epsilon=float(epsilon))
+    half = any(p.kind == "parameter" and p.details.get("dtype") == "float16" for p in run.trace.places)
+    return when(epsilon >= 1e-4 and not half, f"epsilon is {epsilon:g} (default 1e-8)", epsilon=float(epsilon))
 
 
 def adam_epsilon_vanishes_in_half(run: Run) -> Finding:

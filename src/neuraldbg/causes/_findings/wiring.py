@@ -386,7 +386,7 @@ def batch_norm_sees_few_samples(run: Run) -> Finding:
 
 def dropout_removes_most(run: Run) -> Finding:
     """A dropout in train mode removes at least three quarters of what passes."""
-    found = []
+    found: list[tuple[float, str, str | None]] = []
     training = run.series("module.training")
     for place in run.trace.places:
         if (
@@ -396,11 +396,19 @@ def dropout_removes_most(run: Run) -> Finding:
         ):
             _, mode = training.column(place.name)
             if mode.size and np.mean(mode) > 0.5:
-                found.append((float(place.details["probability"]), place.name))
+                found.append((float(place.details["probability"]), place.name, None))
+    for fact in run.trace.facts("model.functional_dropout"):
+        if fact.data["probability"] >= 0.75:
+            found.append((float(fact.data["probability"]), str(fact.data.get("module") or ""), fact.data.get("source")))
     if not found:
         return absent() if run.series("module.output_std") else unmeasured()
-    probability, name = max(found)
-    return present(f"'{name}' drops {100 * probability:.0f} % of its input", layer=name, probability=probability)
+    probability, name, source = max(found, key=lambda item: item[0])
+    return present(
+        f"'{name or 'the model'}' drops {100 * probability:.0f} % of its input",
+        layer=name,
+        source=source,
+        probability=probability,
+    )
 
 
 def dropout_removes_nearly_all(run: Run) -> Finding:
@@ -422,3 +430,40 @@ def replicas_differ(run: Run) -> Finding:
     return present(
         f"'{name}' differs between ranks since step {fact.step}", step=fact.step, parameter=name, layer=owner_of(name)
     )
+
+
+def frozen_parameters_are_in_optimizer(run: Run) -> Finding:
+    """An optimizer holds weight matrices whose requires_grad is off: they were meant to train."""
+    rows = run.membership
+    if not rows:
+        return unmeasured()
+    names = [name for name, row in rows.items() if not row[0] and row[1] and run.elements.get(name, 0) > 1]
+    return when(
+        bool(names),
+        f"the optimizer holds {len(names)} parameters whose requires_grad is off",
+        layer=_common_owner(names) if names else None,
+    )
+
+
+def a_module_reads_cut_values(run: Run) -> Finding:
+    """A trained module further on reads values that carry no graph and are not the data: what made them was cut off."""
+    cut = graph_is_cut(run)
+    if not cut.present:
+        return absent() if cut.present is not None else unmeasured()
+    flags, reads, enters = (
+        run.series("module.input_requires_grad"),
+        run.series("module.input_absmax"),
+        run.series("input.absmax"),
+    )
+    if not flags:
+        return unmeasured()
+    order = {place.name: place.identifier for place in run.trace.places if place.kind == "module"}
+    data = {round(float(value), 6) for value in enters.first if np.isfinite(value)}
+    gradients = run.series("module.output_gradient_norm").names
+    for index, name in enumerate(flags.names):
+        later = order.get(name, -1) > order.get(cut.layer or "", 10**9)
+        if flags.first[index] == 0 and later and name in gradients and name in reads.names:
+            first = float(reads.first[reads.names.index(name)])
+            if round(first, 6) not in data:
+                return present(f"'{name}' trains on values of '{cut.layer}' that carry no graph", layer=cut.layer)
+    return absent()

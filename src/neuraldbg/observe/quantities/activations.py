@@ -6,7 +6,7 @@ features of the std across samples), ``output_dead_units`` (share of units that 
 ``output_unit_zero`` (share of units that are exactly 0 on the whole batch), ``output_nonfinite`` (1 when not finite),
 ``input_std``, ``input_absmax``, ``input_nonfinite``, ``output_gradient_norm`` (last call of the step),
 ``first_call_gradient_norm`` (first call, for modules called several times), ``calls`` (forwards per step),
-``training`` (1 in train mode), ``normalized_samples`` (values per channel that a batch norm sees), ``grad_enabled``.
+``output_requires_grad``, ``input_requires_grad`` (1 when the tensor carries a graph), ``training`` (1 in train mode), ``normalized_samples`` (values per channel that a batch norm sees), ``grad_enabled``.
 """
 
 from __future__ import annotations

@@ -49,6 +49,9 @@ DOMAINS: Mapping[str, tuple[str, str]] = {
 }
 
 
+_PRODUCTS = frozenset({"Mul", "Mm", "Bmm", "Div", "Matmul"})
+
+
 @dataclass(frozen=True)
 class Site:
     """An operation of interest in the graph."""
@@ -83,6 +86,9 @@ def trace_flow(
                 reached.setdefault(paths[0], ())
             else:
                 name = operation(child)
+                if name in _PRODUCTS and len(autograd.children(child)) == 1:
+                    # A product with a constant (a mask, an adjacency matrix, a scale) is linear.
+                    name = "Constant" + name
                 for source, operations in below.get(child, {}).items():
                     if source not in reached and len(reached) < 8:
                         reached[source] = (

@@ -3,7 +3,7 @@
 Quantities (place kind ``parameter``): ``parameter.gradient_norm`` (unscaled; 0 where there is none), ``weight_norm``,
 ``update_norm``, ``has_gradient``, ``requires_grad``, ``in_optimizer``, ``gradient_zero_share``, ``unchanged_share`` (share
 of entries that an update did not change although their gradient is not zero), ``row_spread`` (relative spread between
-the rows of a matrix; 0 when all rows are equal), ``gradient_row_spread``, ``initial_scale`` (std × sqrt(fan-in)).
+the rows of a matrix; 0 when all rows are equal), ``column_spread`` (the same for columns), ``gradient_row_spread``, ``initial_scale`` (std × sqrt(fan-in)).
 Place kind ``run``: ``gradient.norm``, ``gradient.cosine`` (with the gradient of the observed step before),
 ``update.dot_gradient`` (−predicted decrease of the loss), ``update.norm``, ``update.ratio`` (‖update‖ / ‖weights‖).
 Norms of tensors above ``kernels.FULL`` elements are exact for gradients and sampled (scaled up) for weights and updates.
@@ -84,5 +84,8 @@ def row_spread(weight: Tensor) -> Tensor:
 def measure_symmetry(pending: Pending, place: int, weight: Tensor) -> None:
     if weight.dim() >= 2 and weight.shape[0] >= 2 and weight.layout == torch.strided and not weight.is_complex():
         pending.add("parameter.row_spread", place, row_spread(weight))
+        pending.add(
+            "parameter.column_spread", place, row_spread(weight.detach().reshape(weight.shape[0], -1).t()[:4096])
+        )
         if weight.grad is not None and weight.grad.layout == torch.strided:
             pending.add("parameter.gradient_row_spread", place, row_spread(weight.grad))
