@@ -10,69 +10,86 @@ from dataclasses import replace
 from neuraldbg.causes import _ranking as ranking
 from neuraldbg.causes._findings import ask
 from neuraldbg.causes._symptom import name_symptom
+from neuraldbg.detectors import detect_events
+from neuraldbg.graph.build import CausalGraph, graph_of
+from neuraldbg.graph.chains import chain
 from neuraldbg.measures.run import Run
-from neuraldbg.records import CausalHypothesis, Diagnosis, Trace
+from neuraldbg.records import CausalHypothesis, Diagnosis, SemanticEvent, Trace
+
+#: Hypotheses shown at the most.
+_SHOWN = 5
+#: Probability from which a cause is named rather than one of several that may be.
+_NAMED = 0.5
 
 
 def diagnose(trace: Trace) -> Diagnosis:
     """Explain a recorded run."""
     run = Run(trace)
-    notes = [f"{fact.data['where']} failed: {fact.data['error']}" for fact in trace.facts("observer.failure")]
+    notes = _observer_notes(trace)
     if trace.steps <= 0 or not run.curves:
-        return Diagnosis("unseen", _unseen(trace), max(0, trace.steps), notes=tuple(notes), meta=trace.meta)
+        return Diagnosis("unseen", _UNSEEN, max(0, trace.steps), notes=notes, meta=trace.meta)
 
-    events, detector_notes = _events(run)
+    # 2 numbers → events, 3 events → causal graph
+    events, detector_notes = detect_events(run)
+    graph, graph_notes = graph_of(events, run)
+
+    # 4 questions asked of the run → posterior over causes → ranked hypotheses
     answers, failures = ask(run)
-    notes += [*detector_notes, *failures]
-
     posterior = ranking.rank(answers)
     symptom = name_symptom(run, answers)
-    order = ranking.hypotheses(answers, posterior, symptom, events, trace.last_step)
-    findings = tuple(answers.values())
-
-    if not ranking.failed(posterior):
-        return Diagnosis(
-            "healthy",
-            _healthy(run),
-            trace.steps,
-            candidates=tuple(order),
-            events=events,
-            findings=findings,
-            notes=tuple(notes),
-            meta=trace.meta,
-        )
-    shown = [h for h in order if h.confidence >= ranking.SHOWN][:5]
-    certain = bool(shown) and shown[0].confidence >= 0.5
-    return Diagnosis(
-        "failed" if certain else "uncertain",
-        symptom.sentence,
+    candidates = ranking.hypotheses(answers, posterior, symptom, events, trace.last_step)
+    found = Diagnosis(
+        "healthy",
+        _healthy(run),
         trace.steps,
-        symptom=symptom,
-        hypotheses=tuple(_with_chain(h, symptom.sentence) for h in shown),
-        candidates=tuple(order),
-        events=events,
-        findings=findings,
-        ruled_out=tuple(ranking.ruled_out(answers, posterior)),
-        notes=tuple(notes),
-        decides="" if certain else ranking.decides(shown),
+        candidates=tuple(candidates),
+        events=graph.events,
+        links=graph.links,
+        findings=tuple(answers.values()),
+        notes=(*notes, *detector_notes, *graph_notes, *failures),
         meta=trace.meta,
+    )
+    if not ranking.failed(posterior):
+        return replace(found, harmless=_harmless(events))
+
+    shown = [h for h in candidates if h.confidence >= ranking.SHOWN][:_SHOWN]
+    named = bool(shown) and shown[0].confidence >= _NAMED
+    return replace(
+        found,
+        outcome="failed" if named else "uncertain",
+        summary=symptom.sentence,
+        symptom=symptom,
+        hypotheses=tuple(_with_chain(h, graph) for h in shown),
+        ruled_out=tuple(ranking.ruled_out(answers, posterior)),
+        decides="" if named else ranking.decides(shown),
     )
 
 
-def _events(run: Run):  # type: ignore[no-untyped-def]
-    return (), ()
+_UNSEEN = "Nothing was trained: no backward pass and no optimizer step were seen in the block."
 
 
-def _with_chain(hypothesis: CausalHypothesis, symptom: str) -> CausalHypothesis:
-    return replace(hypothesis, causal_chain=(hypothesis.title, symptom))
-
-
-def _unseen(trace: Trace) -> str:
-    return "Nothing was trained: no backward pass and no optimizer step were seen in the block."
+def _observer_notes(trace: Trace) -> tuple[str, ...]:
+    """What our own callbacks could not do."""
+    return tuple(f"{fact.data['where']} failed: {fact.data['error']}" for fact in trace.facts("observer.failure"))
 
 
 def _healthy(run: Run) -> str:
     curve = run.loss
-    if curve is None:
-        return "Nothing failed."
+    if curve is None or not curve.count:
+        return f"Nothing failed in {run.trace.steps:,} steps."
     return f"Nothing failed in {run.trace.steps:,} steps: the loss went from {curve.first:.3g} to {curve.end:.3g}."
+
+
+def _harmless(events: tuple[SemanticEvent, ...]) -> tuple[str, ...]:
+    """The few events of a healthy run that a reader may have noticed as well."""
+    notable = sorted(events, key=lambda event: -event.confidence)[:3]
+    return tuple(str(event.metadata.get("sentence", event)) for event in notable)
+
+
+def _with_chain(hypothesis: CausalHypothesis, graph: CausalGraph) -> CausalHypothesis:
+    """Root → … → symptom; where no event carries the cause, its strongest finding stands at the root."""
+    lines = chain(graph, hypothesis.evidence, hypothesis.failure) if hypothesis.evidence else ()
+    if not lines:
+        root = hypothesis.supporting[0].sentence if hypothesis.supporting else hypothesis.title
+        lines = (f"{root}  step {hypothesis.step_range[0]}", hypothesis.failure)
+    return replace(hypothesis, causal_chain=tuple(lines))
