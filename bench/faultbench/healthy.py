@@ -248,7 +248,7 @@ def validated_often(recipe: Recipe, rng: random.Random) -> None:
 
 
 @trick(single)
-def reseen_parameters(recipe: Recipe, rng: random.Random) -> None:
+def two_parameter_groups(recipe: Recipe, rng: random.Random) -> None:
     """Two parameter groups with their own learning rates."""
 
     def groups(model: nn.Module) -> list[dict[str, Any]]:

@@ -89,7 +89,11 @@ def zero_head(recipe: Recipe, rng: random.Random) -> None:
     if recipe.task == "custom" or ("language" in recipe.tags and recipe.style.naming in (1, 3)):
         return
     last = weighted(recipe)[-1]
-    recipe.after_build.append(lambda model: nn.init.zeros_(model.get_submodule(last).weight) and None)
+
+    def zero(model: nn.Module) -> None:
+        nn.init.zeros_(model.get_submodule(last).weight)
+
+    recipe.after_build.append(zero)
 
 
 class Adapter(nn.Module):

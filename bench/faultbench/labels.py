@@ -58,7 +58,8 @@ def really_failed(judge: str, recipe: Recipe, outcome: Outcome, twin: Outcome) -
     if judge == "slower":
         here, there = outcome.metrics, twin.metrics
         behind = sum(min(one, 2.0) - min(other, 2.0) for one, other in zip(here, there)) / len(there)
-        if behind > SLOWER:
+        start, end, best = outcome.losses[0], _tail(outcome.losses), _tail(twin.losses)
+        if behind > SLOWER or end - best > SLOWER * max(start - best, 1e-6):
             return True
     if judge == "window":
         first = recipe.label.onset[1] + 1

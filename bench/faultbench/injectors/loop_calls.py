@@ -15,8 +15,8 @@ from bench.faultbench.recipe import Recipe
 
 @injector("missing_zero_grad", applies=single, judge="slower")
 def missing_zero_grad(recipe: Recipe, rng: random.Random, strength: float) -> None:
-    variant = rng.choice(["never", "never", "once_per_epoch", "before_loop", "wrong_place"])
-    every = int(20 + 60 * strength)
+    variant = rng.choice(["never", "never", "never", "once_per_epoch", "before_loop", "wrong_place"])
+    every = int(30 + 60 * strength)
     recipe.loop.clip = None if rng.random() < 0.8 else recipe.loop.clip
 
     def clear(model: nn.Module, optimizers: Sequence[Optimizer], step: int, set_to_none: bool) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import nn
 
 from bench.faultbench.injectors._base import injector, label, single
 from bench.faultbench.places import nearby, on_tensors, patch_forward, weighted
@@ -15,7 +16,11 @@ from bench.faultbench.recipe import UNKNOWN, Dataset, Recipe
 
 def cast(recipe: Recipe, kind: torch.dtype) -> None:
     """Weights and inputs in another type; outputs go back to float32 before the loss."""
-    recipe.after_build.append(lambda model: model.to(kind) and None)
+
+    def change(model: nn.Module) -> None:
+        model.to(kind)
+
+    recipe.after_build.append(change)
 
     def convert(batch: Dataset, step: int) -> Dataset:
         return Dataset(on_tensors(lambda x: x.to(kind), batch.inputs), batch.target)
