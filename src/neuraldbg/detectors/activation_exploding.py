@@ -3,7 +3,7 @@
 ## What it detects
 Over depth: in one forward the spread of a module's output is more than fifty times that of the first module of the
 path, with at least four modules that each add to it. Over time: a module's spread exceeds ten times its own at the
-start, in at least three observed steps.
+start, and ten times the largest that any module or input had there, in at least three observed steps.
 
 ## Why it matters
 Large values saturate what comes after, make logits extreme and the loss huge, and end in Inf.
@@ -27,13 +27,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from neuraldbg.detectors._event import beyond, named, saw, times
-from neuraldbg.measures.depth import main_chain
+from neuraldbg.measures.depth import early, main_chain
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import stretches
 from neuraldbg.measures.wiring import output_layers
 from neuraldbg.records import SemanticEvent
 
-NEEDS = ("module.output_std",)
+NEEDS = ("module.output_std", "input.std")
 
 #: Spread of a module's output over that of the first module.
 OVER_DEPTH = 50.0
@@ -91,6 +91,8 @@ def _over_depth(run: Run) -> Iterator[SemanticEvent]:
 
 def _over_time(run: Run) -> Iterator[SemanticEvent]:
     series, outputs = run.series("module.output_std"), output_layers(run)
+    at_start = [*early(run.trace, "module.output_std").values(), *early(run.trace, "input.std").values()]
+    largest_at_start = max((spread for spread in at_start if np.isfinite(spread)), default=0.0)
     for index, name in enumerate(series.names):
         steps, spread = series.steps, series.values[:, index]
         seen = ~np.isnan(spread)
@@ -100,7 +102,8 @@ def _over_time(run: Run) -> Iterator[SemanticEvent]:
             continue
         bound = OVER_TIME_AT_OUTPUT if name in outputs or name == "" else OVER_TIME
         ratio = spread / float(np.median(start))
-        for first, end in stretches(ratio > bound, at_least=ROWS):
+        # What grows to the size that its neighbours have had from the start wakes up, and does not explode.
+        for first, end in stretches((ratio > bound) & (spread > OVER_TIME * largest_at_start), at_least=ROWS):
             largest = float(ratio[first : end + 1].max())
             yield saw(
                 "activation_regime_shift",

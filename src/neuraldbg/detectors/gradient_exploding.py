@@ -12,7 +12,8 @@ is a run that diverges.
 `gradient.norm` (all parameters of an optimizer), `parameter.gradient_norm` (which layers).
 
 ## When it is wrong
-Near a minimum the level is small, and a harder batch is ten times it without harm; clipping makes it harmless. Then the
+Near a minimum the level is small, and a harder batch is ten times it without harm (what stays below the level of the
+first steps is left out); clipping makes it harmless. Then the
 loss does not move, and no hypothesis is raised.
 
 ## References
@@ -36,6 +37,8 @@ NEEDS = ("gradient.norm", "parameter.gradient_norm")
 #: Times the run's own running median; isolated spikes that break training are 10 to 1000 times it (signatures of
 #: missing clipping), the spread between ordinary batches is below 5.
 BOUND = 10.0
+#: Observed steps at the start whose median a spike has to exceed as well: near a minimum ten times nothing is nothing.
+OPENING = 10
 #: Layers named at most in one stretch.
 NAMED = 24
 
@@ -46,7 +49,9 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(level > 0, norm / level, np.nan)
     # Once a stretch has begun, what came before it stays the measure: else a lasting rise would look like a new level.
-    for first, end in _lasting(norm, level, ratio > BOUND):
+    opening = norm[np.isfinite(norm)][:OPENING]
+    typical = float(np.median(opening)) if opening.size else 0.0
+    for first, end in _lasting(norm, level, (ratio > BOUND) & (norm > typical)):
         largest = float(np.nanmax(norm[first : end + 1]) / level[first])
         begin, stop = int(steps[first]), int(steps[end])
         if not np.isfinite(norm[first]):

@@ -64,8 +64,8 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
             yield _event(run, stream, sentence, "loss_is_summed", beyond(size, SIZE), size)
             break
     per_step = run.backwards / max(1, run.optimizer_steps)
-    _, left = run.trace.scalar("gradient.left_norm", "gradients")
-    uncleared = left.size > 3 and float(np.mean(left[1:] > 0)) > 0.8
+    _, left = run.of_optimizer("gradient.left_norm")
+    uncleared = left.size > 3 and float(np.mean(left > 0)) > 0.8
     divided = max(float(term.get("factor", 1.0)) for term in curve.terms) <= 0.6
     single = len(run.curves) == 1 and len(run.optimizers) == 1
     if run.optimizer_steps and per_step >= BACKWARDS and single and not uncleared and not divided:

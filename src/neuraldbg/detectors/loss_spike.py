@@ -35,6 +35,8 @@ NEEDS = ("loss.value",)
 BOUND = 3.0
 #: Times the noise: the median step to step difference, as a spread.
 NOISES = 8.0
+#: Share of the first loss below which a level is near zero: three times nothing is nothing.
+NOTHING = 0.05
 
 
 def detect(run: Run) -> Iterator[SemanticEvent]:
@@ -43,7 +45,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
         return
     values, steps = curve.values, curve.steps
     level = level_before(values, at_least=8)
-    size = np.maximum(np.abs(level), 1e-3 * abs(curve.first))
+    size = np.maximum(np.abs(level), NOTHING * abs(curve.first))
     with np.errstate(invalid="ignore"):
         flags = (values - level > (BOUND - 1) * size) & (values - level > NOISES * curve.noise) & np.isfinite(values)
     longest = max(3, values.size // 10)

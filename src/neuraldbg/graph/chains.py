@@ -79,8 +79,8 @@ def _start(graph: CausalGraph, seeds: Sequence[int]) -> int:
 def _path(graph: CausalGraph, start: int, seeds: Sequence[int]) -> list[int]:
     """From the root to an event that the user sees, over links that tell the most.
 
-    The longest path, where a link counts by its strength beyond ``WEAK`` and a seed on the way counts more: a chain should
-    tell the way and not skip it, but it should not wander over weak links either. At most ``LINES`` events.
+    The longest path, where a link counts by its strength beyond ``WEAK`` and a seed on the way counts more: a chain
+    should tell the way and not skip it, but it should not wander over weak links either. At most ``LINES`` events.
     """
     network, chosen = graph.graph, set(seeds)
     below = nx.descendants(network, start) | {start}
