@@ -50,7 +50,7 @@ class LossObserver:
         self._hazards: list[data_flow.Site] = []
         self._hazard_places: list[tuple[str, int]] = []
         self._evaluations = 0
-        self._level = math.inf
+        self.level = math.inf
         self._level_age = 0
 
     # scale -------------------------------------------------------------------------------------------------------
@@ -106,14 +106,34 @@ class LossObserver:
             self._recent.append(value)
         return value
 
+    def is_quick(self, root: Tensor, place: Hashable) -> bool:
+        """Whether ``quick_value`` will do: a known line, one number, no device to wait for."""
+        return root.is_cpu and root.numel() == 1 and place in self._streams
+
+    def quick_value(self, root: Tensor, place: Hashable, step: int) -> float:
+        """Record the loss of a step that is not observed."""
+        stream = self._streams[place]
+        value: float = root.item() / self._scale
+        if value != value:
+            self._recorder.observe("loss.value", step, stream, math.inf)
+        else:
+            self._recorder.observe("loss.value", step, stream, value)
+            if -math.inf < value < math.inf:
+                self._recent.append(value)
+        self._current = self._stream_names[place]
+        self._level_age += 1
+        if self._level_age >= 8:
+            self.is_spike(value)
+        return value
+
     def is_spike(self, value: float) -> bool:
         """Whether a loss is far above the running median; the median is looked up again every few steps."""
         self._level_age += 1
-        if self._level_age >= 8 or value > self._level:
+        if self._level_age >= 8 or value > self.level:
             self._level_age = 0
             middle = statistics.median(self._recent) if len(self._recent) >= 10 else 0.0
-            self._level = _SPIKE * middle if middle > 0 else math.inf
-        return value > self._level
+            self.level = _SPIKE * middle if middle > 0 else math.inf
+        return value > self.level
 
     # structure ---------------------------------------------------------------------------------------------------
 
@@ -151,6 +171,9 @@ class LossObserver:
     def _terms(self, root: Node, step: int, measure: bool = True) -> list[Term]:
         owners = self._forward.owners
         terms = read_structure(root, lambda node: node in owners)
+        for term in terms:
+            # A loss scaler multiplies the root; that factor is not the user's.
+            term.factor /= self._scale
         described = []
         for index, term in enumerate(terms):
             name = self._current if index == 0 else f"{self._current}.{index}"

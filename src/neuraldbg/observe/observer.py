@@ -67,6 +67,8 @@ class Observer:
         self._active = False
         self._thread = threading.get_ident()
         self._alarmed: set[str] = set()
+        #: Where backwards were called: (code, instruction, instruction of the caller) → (place, line of the caller).
+        self._turns: dict[tuple[int, int, int], tuple[Hashable, int]] = {}
 
     @property
     def listening(self) -> bool:
@@ -120,8 +122,49 @@ class Observer:
 
     # backward ----------------------------------------------------------------------------------------------------
 
-    @guarded
     def on_backward_begins(self, tensors: Any) -> None:
+        if self.sampling or not self._quickly(self._quick_backward, tensors):
+            self._backward_begins(tensors)
+
+    def _quickly(self, method: Callable[[Any], bool], argument: Any) -> bool:
+        """The short way of a step that is not observed; false where something is new and the long way is due."""
+        timed = self.schedule.timing
+        if timed:
+            self.schedule.enter()
+        try:
+            return method(argument)
+        except Exception as error:
+            self.recorder.failed(method.__name__, error)
+            return True
+        finally:
+            if timed:
+                self.schedule.leave()
+
+    def _quick_backward(self, root: Any) -> bool:
+        """A backward from a known line with a loss on the CPU: its value is kept, and nothing else is done."""
+        frame = source.user_frame(4)
+        if frame is None or frame.f_back is None:
+            return False
+        turn = self._turns.get((id(frame.f_code), frame.f_lasti, frame.f_back.f_lasti))
+        rounds = self.rounds
+        if turn is None or not isinstance(root, Tensor) or not self.loss.is_quick(root, turn[0]):
+            return False
+        if self.recorder.closed_step != rounds.round and rounds.begins_round(turn):
+            return False
+        rounds.backward(turn)
+        value = self.loss.quick_value(root, turn[0], rounds.round)
+        if not -math.inf < value <= self.loss.level:
+            self._alarm(root, value)
+        return True
+
+    @guarded
+    def _alarm(self, root: Tensor, value: float) -> None:
+        bad = not math.isfinite(value)
+        if bad or self.loss.is_spike(value):
+            self._look(root, value, bad)
+
+    @guarded
+    def _backward_begins(self, tensors: Any) -> None:
         if isinstance(tensors, Tensor):
             root = tensors
         else:
@@ -132,8 +175,10 @@ class Observer:
         frame = source.user_frame(2)
         place: Hashable = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else "backward"
         # Two players that share a helper function for their step differ in the line that calls it.
-        caller = frame.f_back.f_lineno if frame is not None and frame.f_back is not None else 0
-        turn = (place, caller)
+        caller = frame.f_back if frame is not None else None
+        turn = (place, caller.f_lineno if caller is not None else 0)
+        if frame is not None and caller is not None and len(self._turns) < 1000:
+            self._turns[(id(frame.f_code), frame.f_lasti, caller.f_lasti)] = turn
         rounds = self.rounds
         if rounds.begins_round(turn):
             self._close_round()
@@ -162,8 +207,12 @@ class Observer:
         elif spike:
             self.schedule.alarm()
 
-    @guarded
     def on_backward_ends(self) -> None:
+        if self.sampling or self.rounds.optimizer_steps == 0:
+            self._backward_ends()
+
+    @guarded
+    def _backward_ends(self) -> None:
         step = self.rounds.step
         if self.sampling:
             self.update.after_backward(step, self.loss.scale)
@@ -194,7 +243,11 @@ class Observer:
     # update ------------------------------------------------------------------------------------------------------
 
     def on_optimizer_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        self._optimizer_step(optimizer)
+        if self.listening and (self.sampling or not self._quickly(self._quick_optimizer_step, optimizer)):
+            self._optimizer_step(optimizer)
+
+    def _quick_optimizer_step(self, optimizer: torch.optim.Optimizer) -> bool:
+        return self.update.rates_unchanged(optimizer)
 
     @guarded
     def _optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
@@ -222,7 +275,14 @@ class Observer:
             self.on_alarm("gradient", data)
 
     def on_optimizer_stepped(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        self._optimizer_stepped(optimizer)
+        if self.listening and (self.sampling or not self._quickly(self._quick_optimizer_stepped, optimizer)):
+            self._optimizer_stepped(optimizer)
+
+    def _quick_optimizer_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
+        if self.rounds.optimizer_steps == 0:
+            return False
+        self._stepped(optimizer, skipped=False)
+        return True
 
     @guarded
     def _optimizer_stepped(self, optimizer: torch.optim.Optimizer) -> None:
@@ -233,7 +293,8 @@ class Observer:
     def _stepped(self, optimizer: torch.optim.Optimizer, skipped: bool) -> None:
         self.rounds.optimizer_stepped(id(optimizer), skipped)
         self.update.stepped(optimizer)
-        self.recorder.release(self.rounds)
+        if self.rounds.optimizer_steps == 1:
+            self.recorder.release(self.rounds)
         if self.sampling:
             self.update.membership(self.rounds.step)
         if self.rounds.ends_round(id(optimizer)):

@@ -92,7 +92,7 @@ class Patches:
         observer = self._observer
 
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if not observer.listening or observer.in_backward:
+            if observer.in_backward or not observer.listening:
                 return original(tensors, *args, **kwargs)
             observer.on_backward_begins(tensors)
             observer.in_backward = True

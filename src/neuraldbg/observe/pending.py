@@ -22,6 +22,10 @@ class Pending:
         self._number_keys: list[tuple[str, int]] = []
         self._numbers: list[float] = []
 
+    @property
+    def empty(self) -> bool:
+        return not self._numbers and not self._tensors
+
     def add(self, quantity: str, place: int, value: Tensor | float) -> None:
         if isinstance(value, Tensor):
             self._tensor_keys.append((quantity, place))

@@ -68,6 +68,8 @@ class Recorder:
 
     def write(self, rounds: Rounds) -> None:
         """Read what is pending, in one copy, and write it under the current step."""
+        if self.pending.empty:
+            return
         step = rounds.step
         if rounds.optimizer_steps == 0:
             step = max(0, rounds.backwards - 1)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -25,6 +26,8 @@ BURST = 20
 FREE_BURSTS = 3
 #: Steps between two looks at the clock at the most.
 LONGEST_SKIP = 256
+#: Seconds of a callback that its own timing does not see: the call itself, and half of each reading of the clock.
+_CALL = 1e-6
 
 
 class Mode(Enum):
@@ -61,7 +64,6 @@ class Schedule:
         self._burst = 0
         self._bursts = 0
         self._mean_cost = 0.0
-        self._cost_at_step = 0.0
         self._over_since: float | None = None
         self._spent_over = 0.0
         self._left = 0.0
@@ -70,14 +72,17 @@ class Schedule:
         self._mean_light = 0.0
         self._mean_none = 0.0
         self._unobserved = 0
+        self._timed: deque[float] = deque(maxlen=15)
         self._skip = 0
         self._decided_at = 0.0
         self._decided_step = 0
         #: Whether an unobserved step is timed all the same: one in many, to know what they cost.
         self.timing = False
-        reads = [self.clock() for _ in range(9)]
-        #: What reading the clock costs: of the two reads around a piece of ours, about one falls outside it.
-        self._clock_cost = sorted(after - before for before, after in zip(reads, reads[1:]))[3]
+        #: CPU and wall time at the first callback of an observed step.
+        self._window: tuple[float, float] | None = None
+        #: Share of wall time in which this thread has had a processor, in the last observed step.
+        self._running = 1.0
+        self._wall = 0.0
 
     def restart(self) -> None:
         """Count the budget from now on, as if the allowance had just been used up."""
@@ -86,16 +91,33 @@ class Schedule:
     def enter(self) -> None:
         """Time from here to ``leave`` is ours."""
         if self._depth == 0:
-            self._entered = self.clock()
+            if self._window is None and not self.timing:
+                self._window = (self.clock(), time.perf_counter())
+            self._entered = time.perf_counter()
         self._depth += 1
 
     def leave(self) -> None:
         self._depth -= 1
         if self._depth == 0:
-            self._spent += self.clock() - self._entered + self._clock_cost
+            self._wall += time.perf_counter() - self._entered + _CALL
+
+    def _settle(self) -> float:
+        """Seconds of CPU that this step's observing took; added to what was spent.
+
+        Reading the wall clock costs a tenth of reading the CPU clock, but what other processes take from a shared
+        machine is not ours: the share of it is measured once per step, over the step.
+        """
+        if self._window is not None:
+            elapsed = time.perf_counter() - self._window[1]
+            if elapsed > 0:
+                self._running = min(1.0, max(0.02, (self.clock() - self._window[0]) / elapsed))
+            self._window = None
+        cost, self._wall = self._wall * self._running, 0.0
+        self._spent += cost
+        return cost
 
     def alarm(self) -> None:
-        """Something is wrong: look closely for a while, once per stretch of calm and while the budget is not in debt."""
+        """Something is wrong: look closely for a while, once per stretch of calm and not while in debt."""
         if self._burst == 0 and (self._bursts < FREE_BURSTS or self.affordable):
             self._burst = BURST
             self._bursts += 1
@@ -109,18 +131,12 @@ class Schedule:
     def next_step(self, mode: Mode) -> Mode:
         """Called at the end of a step that was observed as ``mode``; how the next one is observed."""
         self._steps += 1
-        if mode is Mode.NONE and not self.timing:
+        if mode is Mode.NONE and not self.timing and self._wall == 0.0:
             self._spent += self._mean_none
             if self._skip > 0:
                 self._skip -= 1
                 return Mode.NONE
-        self._count(mode)
-        chosen = self._choose()
-        self.timing = chosen is Mode.NONE and (self._unobserved < 8 or self._unobserved % 8 == 0)
-        return chosen
-
-    def _count(self, mode: Mode) -> None:
-        cost = self._spent - self._cost_at_step
+        cost = self._settle()
         if mode is Mode.FULL:
             self._observed += 1
             self._mean_cost = cost if self._observed == 1 else 0.8 * self._mean_cost + 0.2 * cost
@@ -128,16 +144,17 @@ class Schedule:
         elif mode is Mode.LIGHT:
             self._light += 1
             self._mean_light = cost if self._light == 1 else 0.8 * self._mean_light + 0.2 * cost
-        else:
-            self._unobserved += 1
-            if self.timing:
-                # Reading the clock around each of four callbacks is paid on timed steps only.
-                cost = max(0.0, cost - 8 * self._clock_cost)
-                self._mean_none = cost if self._unobserved == 1 else 0.8 * self._mean_none + 0.2 * cost
+        elif self.timing:
+            # The median: a step in which the processor was taken away would count for a hundred others.
+            self._timed.append(cost)
+            self._mean_none = sorted(self._timed)[len(self._timed) // 2]
         self._since_full += 1
+        chosen = self._choose()
+        self._unobserved = self._unobserved + 1 if chosen is Mode.NONE else 0
+        self.timing = chosen is Mode.NONE and (len(self._timed) < 8 or self._unobserved == 1)
+        return chosen
 
     def _choose(self) -> Mode:
-        self._cost_at_step = self._spent
         if self.every_step or self._observed < OPENING:
             return Mode.FULL
         if self._burst > 0:

@@ -74,19 +74,21 @@ class UpdateObserver:
 
     # settings ----------------------------------------------------------------------------------------------------
 
+    def rates_unchanged(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether all learning rates are the objects they were at the step before: the usual case, told at once."""
+        known = self._rates_now.get(id(optimizer))
+        groups = optimizer.param_groups
+        if known is None or len(known) != len(groups):
+            return False
+        for group, rate in zip(groups, known):
+            if group.get("lr") is not rate:
+                return False
+        return True
+
     def settings(self, optimizer: torch.optim.Optimizer, step: int, closely: bool = True) -> None:
         """Learning rates at every change, at every step; other settings as a fact at every change, where ``closely``."""
         key = id(optimizer)
         groups = optimizer.param_groups
-        if not closely:
-            # The whole cost of a step that is not observed: rates are compared as objects, the usual case.
-            known = self._rates_now.get(key)
-            if known is not None and len(known) == len(groups):
-                for group, rate in zip(groups, known):
-                    if group.get("lr") is not rate:
-                        break
-                else:
-                    return
         place = self.place(optimizer)
         self._rates_now[key] = [group.get("lr") for group in groups]
         for index, group in enumerate(groups[:8]):
