@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuraldbg.errors import TraceError
+from neuraldbg.errors import TraceError, UsageError
 
 if TYPE_CHECKING:
     from neuraldbg.records import Diagnosis, Trace
@@ -28,6 +28,21 @@ def judge(path: Path) -> tuple[Diagnosis, Trace]:
 
     trace = read_trace(path)
     return diagnose(trace), trace
+
+
+def chosen_trace(given: str | None) -> Path:
+    """The trace that was named, or the newest of this folder; raises UsageError where there is none."""
+    from neuraldbg.trace_store.location import list_traces, trace_folder
+
+    if given is not None:
+        path = Path(given)
+        if not path.exists():
+            raise UsageError(f"expected a trace, found no file {given!r}; `neuraldbg list` shows those of this folder")
+        return path
+    traces = list_traces()
+    if not traces:
+        raise UsageError(f"found no trace in {str(trace_folder())!r}; make one: neuraldbg run train.py")
+    return traces[0]
 
 
 def keep(path: Path, diagnosis: Diagnosis) -> None:
