@@ -102,3 +102,10 @@ def test_a_resumed_training_is_noted_and_counts_on(tmp_path):
     trace = read_trace(callback.debugger.path)
     assert trace.facts("run.resumed")[0].data["step"] == 4
     assert trace.steps == 2
+
+
+def test_a_loss_that_the_trainer_divides_by_its_tokens_is_an_average():
+    callback = NeuralDbgCallback(report=False)
+    train(gpt2, [callback])
+    terms = read_trace(callback.debugger.path).facts("loss.structure")[0].data["terms"]
+    assert [term["reduction"] for term in terms] == ["mean"]

@@ -30,6 +30,8 @@ LIBRARY_LOSSES = {
     "CudnnCtcLoss": "ctc",
 }
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
+#: Divided by a count that was computed, further up: whatever is summed below is an average.
+_COUNTED = "counted"
 _SCALAR_STEPS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "ToCopy", "Stack", "Cat", "Rsub", "Nansum"}
 )
@@ -60,6 +62,10 @@ class Term:
     #: Which operand of the subtraction the prediction is, for hand-written residuals.
     operand: int = 0
     extra: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.reduction == _COUNTED:
+            self.reduction = "mean"
 
     @property
     def broadcasts(self) -> bool:
@@ -108,13 +114,13 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
                 terms.append(Term("other", node, sign, factor, reduction, prediction=node))
                 continue
         below = children(node)
-        if name in ("Mean", "Sum", "Nansum"):
+        if name in ("Mean", "Sum", "Nansum") and reduction != _COUNTED:
             reduction = "mean" if name == "Mean" or reduction == "mean" else "sum"
         if name in _SCALAR_STEPS or name in _THROUGH:
             step = _constant_factor(node, name)
             if name == "Div" and len(below) == 1 and isinstance(saved(node, "other"), Tensor):
                 # A division by a count that was computed (a masked mean) averages, whatever the count is.
-                step, reduction = None, "mean"
+                step, reduction = None, _COUNTED
             for index, child in enumerate(below):
                 turned = sign
                 if name == "Neg" or (name == "Sub" and index == 1) or (name == "Rsub"):
@@ -170,7 +176,7 @@ def _constant_factor(node: Node, name: str) -> float | None:
 
 def _library_term(node: Node, kind: str, sign: int, factor: float, outer: str) -> Term:
     own = _REDUCTIONS.get(saved(node, "reduction"), "mean")
-    reduction = own if own != "none" else outer
+    reduction = outer if own == "none" or outer == _COUNTED else own
     below = children(node)
     prediction = below[0] if below else None
     term = Term(kind, node, sign, factor, reduction, prediction)
