@@ -13,7 +13,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from neuraldbg.errors import NestedSessionError, TrainingFailure, UnknownFailureType, UsageError
+from neuraldbg.errors import NestedSessionError, TraceError, TrainingFailure, UnknownFailureType, UsageError
 from neuraldbg.observe.observer import Observer
 from neuraldbg.observe.recorder import Recorder
 from neuraldbg.observe.schedule import Schedule
@@ -46,6 +46,9 @@ class NeuralDbg:
         on_non_finite: what to do at a non-finite loss or gradient: ``record`` changes nothing; ``raise`` stops in that
             step, before the optimizer, with the verdict as the message.
         limit_bytes: size of the trace file above which old detail is thinned.
+        script: name of the program, for the trace; ``sys.argv[0]`` by default.
+        gives_way: stop watching while another block is open inside this one, instead of refusing it; for a launcher
+            around a script that may have a block of its own. ``gave_way_to`` is that block.
 
     Raises:
         NestedSessionError: on entering, when another block is open in this thread.
@@ -63,6 +66,7 @@ class NeuralDbg:
         on_non_finite: Literal["record", "raise"] = "record",
         limit_bytes: int = 200_000_000,
         script: str | None = None,
+        gives_way: bool = False,
     ) -> None:
         if model is not None and not isinstance(model, nn.Module):
             raise UsageError(
@@ -80,7 +84,11 @@ class NeuralDbg:
         self._schedule_settings = (float(allowance), float(budget), preset == "every_step")
         self._on_non_finite = on_non_finite
         self._limit_bytes = limit_bytes
-        self._script = script
+        self._script = script or (sys.argv[0] if sys.argv and sys.argv[0] else None)
+        self._gives_way = gives_way
+        self._outer: NeuralDbg | None = None
+        #: The last block that was open inside this one, see ``gives_way``.
+        self.gave_way_to: NeuralDbg | None = None
         self._observer: Observer | None = None
         self._writer: TraceWriter | None = None
         self._diagnosis: Diagnosis | None = None
@@ -91,7 +99,8 @@ class NeuralDbg:
     # the block ---------------------------------------------------------------------------------------------------
 
     def __enter__(self) -> NeuralDbg:
-        if getattr(_open, "session", None) is not None:
+        outer: NeuralDbg | None = getattr(_open, "session", None)
+        if outer is not None and not (outer._gives_way and outer is not self):
             raise NestedSessionError(
                 "NeuralDbg expects one block at a time, and another one is open around this one; "
                 "leave it first, or watch both models with a single NeuralDbg()"
@@ -100,16 +109,23 @@ class NeuralDbg:
         self._diagnosis = None
         allowance, budget, every_step = self._schedule_settings
         self._writer = TraceWriter(self.path, _environment(self._script), self._limit_bytes)
-        recorder = Recorder(self._writer)
-        watched = Watched()
-        if self._model is not None:
-            watched.add_root(self._model)
-            _describe_parameters(recorder, watched)
-        schedule = Schedule(allowance, budget, every_step)
-        self._observer = Observer(recorder, schedule, watched, discover=self._model is None)
-        _open.session = self
+        self._outer = outer
         self._open = True
         try:
+            if outer is not None and outer._observer is not None:
+                outer._observer.pause()
+                outer.gave_way_to = self
+            _open.session = self
+            recorder = Recorder(self._writer)
+            watched = Watched()
+            self._observer = Observer(
+                recorder, Schedule(allowance, budget, every_step), watched, discover=self._model is None
+            )
+            if self._model is not None:
+                watched.add_root(self._model)
+                _describe_parameters(recorder, watched)
+            if self._on_non_finite == "raise":
+                self._observer.on_alarm = self._stop_training
             self._observer.start()
         except BaseException:
             self._close()
@@ -120,20 +136,35 @@ class NeuralDbg:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
         if error is not None and self._observer is not None and not isinstance(error, TrainingFailure):
-            data = {"type": type(error).__name__, "message": str(error)[:2000]}
-            self._observer.recorder.fact("run.exception", self._observer.rounds.step, None, data)
+            self._observer.recorder.fact("run.exception", self._observer.rounds.step, None, _described(error))
         self._close()
         return False
+
+    def _stop_training(self, what: str, data: dict[str, Any]) -> None:
+        """A loss or a gradient is not finite, and the user wants to know before the weights are poisoned.
+
+        Raises:
+            TrainingFailure: with the verdict.
+        """
+        explanations = self.explain_failure()
+        why = str(explanations[0]) if explanations else self.diagnosis().summary
+        where = f"the {what} is not finite at step {data['step']}"
+        raise TrainingFailure(f"{where}, and the weights are as they were before it. {why}")
 
     def _close(self) -> None:
         if not self._open:
             return
         self._open = False
-        _open.session = None
-        if self._observer is not None:
-            self._observer.stop()
-        if self._writer is not None:
-            self._writer.close()
+        outer, self._outer = self._outer, None
+        _open.session = outer
+        try:
+            if self._observer is not None:
+                self._observer.stop()
+        finally:
+            if self._writer is not None:
+                self._writer.close()
+            if outer is not None and outer._open and outer._observer is not None:
+                outer._observer.resume()
 
     def record_loss(self, loss: Any) -> None:
         """Hand over a loss that no backward shows: of a gradient-free method, or of validation (under no_grad).
@@ -152,14 +183,26 @@ class NeuralDbg:
             return self._diagnosis
         if self._writer is None or self.path is None:
             return Diagnosis("unseen", "Nothing was watched: the block was never entered.", 0)
+        if self._writer.failure is not None:
+            return self._unrecorded(self._writer.failure)
         if self._open:
             if self._observer is not None:
-                self._observer.recorder.write(self._observer.rounds)
+                self._observer.note_progress()
             self._writer.flush()
-            return diagnose(read_trace(self.path))
-        self._diagnosis = diagnose(read_trace(self.path))
-        write_diagnosis(self.path, self._diagnosis)
-        return self._diagnosis
+        try:
+            found = diagnose(read_trace(self.path))
+            if not self._open:
+                self._diagnosis = found
+                write_diagnosis(self.path, found)
+        except (TraceError, OSError) as error:
+            if self._diagnosis is not None:
+                return self._diagnosis  # only keeping it in the file has failed
+            return self._unrecorded(self._writer.failure or str(error))
+        return found
+
+    def _unrecorded(self, reason: str) -> Diagnosis:
+        summary = f"Nothing can be said about this run: its trace could not be recorded or read ({reason})."
+        return Diagnosis("unseen", summary, 0, notes=(reason,))
 
     def explain_failure(self, failure_type: str | None = None) -> Explanations:
         """Ranked hypotheses of why training failed; empty, and false, when nothing failed.
@@ -221,7 +264,7 @@ def _environment(script: str | None) -> dict[str, Any]:
     return {
         "script": script or (sys.argv[0] if sys.argv and sys.argv[0] else "interactive"),
         "arguments": sys.argv[1:],
-        "folder": os.getcwd(),
+        "folder": _working_folder(),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "platform": platform.platform(),
@@ -230,6 +273,24 @@ def _environment(script: str | None) -> dict[str, Any]:
     }
 
 
+def _working_folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return None
+
+
+def _described(error: BaseException) -> dict[str, str]:
+    try:
+        message = str(error)[:2000]
+    except Exception:
+        message = ""
+    return {"type": type(error).__name__, "message": message}
+
+
 def _describe_parameters(recorder: Recorder, watched: Watched) -> None:
     for name, parameter in watched.parameters():
-        recorder.place("parameter", name, parameter_details(parameter))
+        try:
+            recorder.place("parameter", name, parameter_details(parameter))
+        except Exception as error:
+            recorder.failed("parameters", error)

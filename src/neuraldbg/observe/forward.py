@@ -49,6 +49,7 @@ class ForwardObserver:
         self._calls_before: dict[int, int] = {}
         self._seen_outputs: dict[int, str] = {}
         self._kept: list[Tensor] = []
+        self._hooks: list[Any] = []
         self._dropouts: set[str] = set()
         self._inside_dropout_module = False
         self._stack: list[str] = []
@@ -172,12 +173,13 @@ class ForwardObserver:
         if call == 0 or call == last:
             if call == 0:
                 self._measure(module, place, args, main)
-            if main.requires_grad:
+            # A leaf is the user's own parameter: a hook on it would be copied and saved with the model.
+            if main.grad_fn is not None:
                 quantity = "module.output_gradient_norm" if call == last else "module.first_call_gradient_norm"
                 hook = activations.gradient_hook(recorder.pending, quantity, place, schedule.enter, schedule.leave)
                 # An output that is a view made under no_grad refuses hooks; its gradient stays unknown.
                 with contextlib.suppress(RuntimeError):
-                    main.register_hook(hook)
+                    self._hooks.append(main.register_hook(hook))
 
     def _measure(self, module: nn.Module, place: int, args: Any, main: Tensor) -> None:
         pending = self._recorder.pending
@@ -310,7 +312,10 @@ class ForwardObserver:
         self._input_calls.clear()
 
     def release(self) -> None:
-        """Let go of everything that keeps a graph alive."""
+        """Let go of everything that keeps a graph alive, and of hooks on tensors that the user may keep."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
         self.owners.clear()
         self.values.clear()
         self._seen_outputs.clear()

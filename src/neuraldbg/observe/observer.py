@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from neuraldbg.errors import TrainingFailure
 from neuraldbg.observe import forensics, source
 from neuraldbg.observe.forward import ForwardObserver
 from neuraldbg.observe.loss import LossObserver
@@ -37,6 +38,8 @@ def guarded(method: Method) -> Method:
             self.schedule.enter()
         try:
             return method(self, *args, **kwargs)
+        except TrainingFailure:  # asked for, with on_non_finite="raise"
+            raise
         except Exception as error:
             self.recorder.failed(method.__name__, error)
             return None
@@ -95,11 +98,17 @@ class Observer:
         self._active = False
         self.patches.remove()
         try:
+            self.forward.release()
             self.recorder.finish(self.rounds)
             self.loss.finish(self.rounds.step)
             self.recorder.writer.set_meta("sampling", self.schedule.report)
         except Exception as error:
             self.recorder.failed("stop", error)
+
+    def note_progress(self) -> None:
+        """Everything measured so far goes to the writer, so that a run can be explained while it runs."""
+        self.recorder.write(self.rounds)
+        self.recorder.note_progress(self.rounds)
 
     # forward -----------------------------------------------------------------------------------------------------
 
@@ -133,6 +142,8 @@ class Observer:
             self.schedule.enter()
         try:
             return method(argument)
+        except TrainingFailure:
+            raise
         except Exception as error:
             self.recorder.failed(method.__name__, error)
             return True
@@ -303,9 +314,9 @@ class Observer:
     def _close_round(self) -> None:
         """What was measured goes to the writer, and the next step's observing is decided. Safe to call twice."""
         step = self.rounds.step
+        self.recorder.write(self.rounds)
         if self.recorder.closed_step == step:
             return
-        self.recorder.write(self.rounds)
         self.recorder.closed_step = step
         if self.sampling:
             self.forward.release()

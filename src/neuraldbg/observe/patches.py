@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
+import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,12 @@ EVALUATION_LOSSES = (
     "binary_cross_entropy_with_logits", "kl_div", "gaussian_nll_loss", "poisson_nll_loss", "hinge_embedding_loss",
     "cosine_embedding_loss", "triplet_margin_loss", "margin_ranking_loss", "ctc_loss",
 )  # fmt: skip
+
+
+def _detour(*args: Any, **kwargs: Any) -> Any:
+    """What a diverted function runs: the constant is replaced by the function to call."""
+    call: Any = "replacement"
+    return call(*args, **kwargs)
 
 
 class Patches:
@@ -53,8 +61,8 @@ class Patches:
             self._replace(stack, torch.autograd.graph.saved_tensors_hooks, "__enter__", self._wrap_saving)
             for name in EVALUATION_LOSSES:
                 if hasattr(torch.nn.functional, name):
-                    self._replace(stack, torch.nn.functional, name, functools.partial(self._wrap_loss, name))
-            self._replace(stack, torch.nn.functional, "dropout", self._wrap_dropout)
+                    self._divert(stack, name, functools.partial(self._wrap_loss, name))
+            self._divert(stack, "dropout", self._wrap_dropout)
             stack.callback(self.detach_module_hooks)
             self._stack = stack.pop_all()
 
@@ -85,6 +93,38 @@ class Patches:
             # Somebody may have wrapped ours in the meantime; taking theirs away would break them.
             if getattr(owner, name) is replacement:
                 setattr(owner, name, original)
+
+        stack.callback(undo)
+
+    @staticmethod
+    def _divert(stack: contextlib.ExitStack, name: str, wrap: Callable[[Any], Any]) -> None:
+        """Send calls of a functional through ours, while it stays the same object.
+
+        A model may hold ``F.mse_loss`` as an attribute; pickle takes a function by its name and refuses it when another
+        one is found there. So the function keeps its place, and runs other code for a while.
+        """
+        function = getattr(torch.nn.functional, name)
+        if not isinstance(function, types.FunctionType) or function.__closure__ is not None:
+            Patches._replace(stack, torch.nn.functional, name, wrap)
+            return
+        code = function.__code__
+        original = types.FunctionType(code, function.__globals__, name, function.__defaults__)
+        original.__kwdefaults__ = function.__kwdefaults__
+        replacement = wrap(original)
+        template = _detour.__code__
+        detour = template.replace(
+            co_consts=tuple(replacement if value == "replacement" else value for value in template.co_consts),
+            co_filename=code.co_filename,
+            co_firstlineno=code.co_firstlineno,
+            co_name=code.co_name,
+        )
+        function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        function.__code__ = detour
+
+        def undo() -> None:
+            if function.__code__ is detour:
+                function.__code__ = code
+                del function.__signature__  # type: ignore[attr-defined]
 
         stack.callback(undo)
 
@@ -171,8 +211,11 @@ class Patches:
 
         def loss(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            # is_compiling comes first: under a compiler's trace it is a constant, and the rest is never traced.
-            if not torch.compiler.is_compiling() and observer.listening and not torch.is_grad_enabled():
+            # is_compiling comes first: under a compiler's trace it is a constant, and the rest is never traced. A
+            # subclass of Tensor may be one of a tracer, that has no numbers.
+            if torch.compiler.is_compiling() or type(result) is not torch.Tensor:
+                return result
+            if observer.listening and not torch.is_grad_enabled():
                 observer.on_evaluation_loss(name, result)
             return result
 

@@ -96,6 +96,10 @@ class Recorder:
         self.write(rounds)
         if self._held is not None:
             self._release_by_backward()
+        self.note_progress(rounds)
+
+    def note_progress(self, rounds: Rounds) -> None:
+        """How many steps there were so far, and of which kind."""
         last = rounds.step
         if rounds.optimizer_steps == 0:
             last = rounds.backwards - 1

@@ -59,6 +59,9 @@ class Rounds:
 
     def optimizer_stepped(self, optimizer: int, skipped: bool = False) -> None:
         """An optimizer has made its step, or a loss scaler has skipped it."""
+        if self.by_backward:
+            # Steps were counted by backwards for so long that the count goes on from there.
+            self.round = self.backwards - 1
         if optimizer in self._stepped and not self._places:
             self.round += 1
             self._last_round, self._stepped = self._stepped, []

@@ -164,6 +164,8 @@ def _named_modules(root: nn.Module, prefix: str) -> Iterator[tuple[str, nn.Modul
 
 def parameter_details(parameter: Tensor) -> dict[str, Any]:
     """Constant properties of a parameter that rules ask for."""
+    if nn.parameter.is_lazy(parameter):  # has no shape before the first forward
+        return {"lazy": True}
     return {
         "shape": list(parameter.shape),
         "elements": int(parameter.numel()),
