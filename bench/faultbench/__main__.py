@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.faultbench import baselines, families, injectors, score, split
 from bench.faultbench.runs import Results, Spec, specs
-from bench.faultbench.watch import again, carry_out
+from bench.faultbench.watch import again, carry_out, version
 
 HERE = Path(__file__).parent / "results"
 
@@ -114,6 +114,11 @@ def main() -> int:
     console.print(Markdown(text))
     dropped = sum(not record["kept"] for record in records)
     console.print(f"{dropped} runs dropped: they did not fail, or their healthy twin did not train.")
+    other = sum(record.get("version") != version() for record in records)
+    if other:
+        console.print(
+            f"{other} results are of another version of the engine; --again or --fresh brings them up to date."
+        )
     for error in errors:
         console.print(f"Error in {error}", style="red", markup=False)
     return 1 if errors else 0

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import time
 import traceback
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+import neuraldbg
 from bench.faultbench import baselines, runs
 from neuraldbg import NeuralDbg
 from neuraldbg.pipeline import diagnose
 from neuraldbg.records import Diagnosis, Trace
 from neuraldbg.trace_store.reader import read_trace
+
+
+@cache
+def version() -> str:
+    """A short digest of the engine's sources, to tell results of different versions apart."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(neuraldbg.__file__).parent.rglob("*")):
+        if file.suffix in (".py", ".json", ".toml"):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def said(trace: Trace, diagnosis: Diagnosis) -> dict[str, Any]:
@@ -32,6 +45,7 @@ def said(trace: Trace, diagnosis: Diagnosis) -> dict[str, Any]:
         }
 
     return {
+        "version": version(),
         "verdict": diagnosis.outcome,
         "hypotheses": [entry(hypothesis) for hypothesis in diagnosis.hypotheses[:5]],
         "candidates": [entry(hypothesis) for hypothesis in diagnosis.candidates[:5]],
