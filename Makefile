@@ -1,6 +1,8 @@
 # make demo    set up and watch a small model fail, then read why
 # make test    set up and run all tests
 # make lint    style; make types: types of the part without torch
+# make docs    build the documentation into site/, warnings as errors
+# make dist    wheel and sdist into dist/
 # make clean   remove the environment and caches
 
 PYTHON ?= python3
@@ -13,7 +15,7 @@ TESTS ?=
 export OMP_NUM_THREADS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo test lint types install clean
+.PHONY: demo test lint types docs dist install clean
 
 demo: $(INSTALLED)
 	$(BIN)/neuraldbg demo
@@ -28,6 +30,12 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	$(BIN)/mypy src/neuraldbg
 
+docs: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+dist: $(INSTALLED)
+	$(BIN)/hatchling build
+
 install: $(INSTALLED)
 
 # Some systems ship venv without ensurepip: then the pip of the system installs into the new environment.
@@ -35,7 +43,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || $(PYTHON) -m venv --clear --without-pip $(VENV)
 	if $(BIN)/python -m pip --version >/dev/null 2>&1; then pip="$(BIN)/python -m pip"; \
 	else pip="$(PYTHON) -m pip --python $(BIN)/python"; fi; \
-	$$pip install --quiet --constraint constraints.txt --editable '.[torch,dev]'
+	$$pip install --quiet --constraint constraints.txt --editable '.[torch,dev,docs,integrations]'
 	touch $@
 
 clean:

@@ -3,8 +3,8 @@
     python scripts/generate_docs.py            the pages, into docs/
     python scripts/generate_docs.py --gallery  docs/gallery.md too: trains every demo, which takes a minute
 
-Docstrings are parsed and nothing is imported, so that this runs without torch (the gallery needs it). ``make docs``
-runs it before mkdocs; what it writes, but for the gallery, is not kept in the repository.
+Docstrings are parsed and nothing is imported, so that this runs without torch (the gallery needs it). mkdocs runs it
+as a hook before it builds; what it writes, but for the gallery, is not kept in the repository.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "neuraldbg"
@@ -40,13 +41,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--gallery", action="store_true", help="train the demos and write docs/gallery.md")
     arguments = parser.parse_args()
-    rules("causes", "Causes", CAUSES_INTRODUCTION)
-    rules("detectors", "Detectors", DETECTORS_INTRODUCTION)
+    pages()
+    if arguments.gallery:
+        write(DOCS / "gallery.md", gallery())
+
+
+def pages() -> None:
+    """Write all pages but the gallery."""
+    rules("causes", CAUSES_INTRODUCTION)
+    rules("detectors", DETECTORS_INTRODUCTION)
     write(DOCS / "errors.md", errors())
     write(DOCS / "api.md", python())
     write(DOCS / "command_line.md", command_line())
-    if arguments.gallery:
-        write(DOCS / "gallery.md", gallery())
+
+
+def on_config(config: Any) -> Any:
+    """mkdocs calls this: the pages are written, and their folders in the navigation become lists of them."""
+    pages()
+    for entry in config["nav"]:
+        for title, target in entry.items():
+            if isinstance(target, str) and target.endswith("/"):
+                found = sorted((DOCS / target).glob("*.md"), key=lambda path: (path.name != "index.md", path.name))
+                entry[title] = [f"{target}{path.name}" for path in found]
+    return config
 
 
 CAUSES_INTRODUCTION = """# Causes
@@ -77,7 +94,7 @@ def docstring(path: Path) -> str:
 # rules ------------------------------------------------------------------------------------------------------------
 
 
-def rules(folder: str, title: str, introduction: str) -> None:
+def rules(folder: str, introduction: str) -> None:
     """A page per rule of a folder, and an index of them with a line each."""
     files = sorted(path for path in (PACKAGE / folder).glob("*.py") if not path.name.startswith("_"))
     kept = {"index.md", *(f"{path.stem}.md" for path in files)}
