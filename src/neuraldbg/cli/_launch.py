@@ -43,11 +43,10 @@ class Watch:
         try:
             from neuraldbg import session
 
-            debugger = session.NeuralDbg(script=self._script)
+            # A script with a NeuralDbg block of its own runs as it does under python: ours gives way to it.
+            debugger = session.NeuralDbg(script=self._script, gives_way=True)
             debugger.__enter__()
             self.debugger = debugger
-            # A script with a NeuralDbg block of its own runs as it does under python: ours does not forbid it.
-            session._open.session = None
         except Exception as trouble:
             complain(f"not watching: {trouble}; the script runs on without")
 
@@ -90,6 +89,8 @@ class Launch:
             if "torch" not in sys.modules:
                 complain("the script never imported torch, so there was nothing to watch")
             return
+        if debugger.gave_way_to is not None:
+            debugger = debugger.gave_way_to  # the script watched its own training; ours saw what lay around that
         from neuraldbg.cli._verdict import shown_path
 
         path = shown_path(str(debugger.path)) if debugger.path else ""
