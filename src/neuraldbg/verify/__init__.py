@@ -1,0 +1,85 @@
+"""Proof: take away the one thing that a hypothesis blames, train again, and see whether the failure goes away.
+
+``neuraldbg.verify(train, hypotheses)`` calls this module itself; see ``verify`` below.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from neuraldbg.errors import UsageError
+from neuraldbg.records import CausalHypothesis, Diagnosis
+from neuraldbg.records.verdict import Verification
+
+
+def verify(
+    train: Callable[[], Any],
+    hypotheses: Diagnosis | Sequence[CausalHypothesis] | CausalHypothesis,
+    *,
+    top: int = 3,
+    seeds: int = 3,
+    steps: int | None = None,
+    only: str | None = None,
+    limit: float = 300.0,
+    jobs: int | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Verification:
+    """Put hypotheses to the test: train again without what each blames, beside runs without a change.
+
+    Args:
+        train: builds the model and trains it, without arguments; called once per run, each time in a process of its own
+            (a fork; in this process where there is none or a GPU is in use). Its files go to a copy of the working
+            folder.
+        hypotheses: a ``Diagnosis``, one hypothesis, or several, best first.
+        top: how many of them are tried.
+        seeds: pairs of runs per hypothesis; one pair has no interval and confirms nothing.
+        steps: rounds per run; by default a little past the onset.
+        only: name of one intervention to try alone.
+        limit: seconds per run.
+        jobs: runs side by side; by default half of the processors.
+        progress: called after each run with the runs done, the runs expected, and what was run.
+
+    Raises:
+        UsageError: an argument that cannot be used.
+    """
+    from neuraldbg.verify._engine import in_forks
+    from neuraldbg.verify._experiment import experiment
+
+    if not callable(train):
+        raise UsageError(f"verify expects a function that builds and trains, found {type(train).__name__}; pass one")
+    symptom, onset, seen = "", 0, 0
+    if isinstance(hypotheses, Diagnosis):
+        seen = hypotheses.steps
+        if hypotheses.symptom is not None:
+            symptom, onset = hypotheses.symptom.kind, hypotheses.symptom.step
+        hypotheses = hypotheses.hypotheses
+    elif isinstance(hypotheses, CausalHypothesis):
+        hypotheses = [hypotheses]
+    if not hypotheses and only is None:
+        return Verification((), (0, 0), 0, seeds, notes=("there is no hypothesis to verify: nothing failed",))
+    return experiment(
+        in_forks(train),
+        hypotheses,
+        symptom=symptom,
+        onset=onset or max((h.step_range[0] for h in hypotheses[:top]), default=0),
+        seen=seen,
+        top=top,
+        seeds=seeds,
+        steps=steps,
+        only=only,
+        limit=limit,
+        jobs=jobs,
+        progress=progress,
+    )
+
+
+class _Callable(ModuleType):
+    """Lets ``neuraldbg.verify`` be both the function that users call and the folder that holds it."""
+
+    __call__ = staticmethod(verify)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,119 @@
+"""With and without: levels of losses, effects over pairs of runs, and their interval. Pure functions of replays."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neuraldbg.verify._replay import Replay
+
+#: Two-sided 95 % quantiles of Student's t, by degrees of freedom.
+_T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+#: A run whose remaining loss is below this share of its first one has not failed.
+_LEARNED = 0.1
+#: Symptoms that consist in a loss that leaves its range.
+_RUNS_AWAY = ("loss_non_finite", "loss_diverged")
+
+
+@dataclass(frozen=True)
+class Level:
+    """Where a run's loss begins and ends."""
+
+    first: float
+    #: At the end of the run; after the onset for a spike; the first one where it left its range.
+    end: float
+    #: Whether it became non-finite.
+    non_finite: bool
+    #: Lowest value seen.
+    lowest: float
+
+    @property
+    def ran_away(self) -> bool:
+        return self.non_finite or self.end > self.first + 0.5 * abs(self.first)
+
+
+def main_stream(replays: Sequence[Replay]) -> str | None:
+    """The loss that is compared: the one with the most values, of equals the one that was seen first."""
+    usable = [replay for replay in replays if replay.streams]
+    if not usable:
+        return None
+    streams = usable[0].streams
+    return max(streams, key=lambda name: len(streams[name][1]))
+
+
+def level(replay: Replay, stream: str, symptom: str, onset: int, orientation: int = 1) -> Level | None:
+    """The levels of a run's loss; None where it has none."""
+    steps, values = replay.streams.get(stream, ([], []))
+    if not values:
+        return None
+    oriented = [value if math.isinf(value) else orientation * value for value in values]
+    finite = [value for value in oriented if math.isfinite(value)]
+    if not finite:
+        return Level(math.inf, math.inf, True, math.inf)
+    first = statistics.fmean(finite[:3]) if len(finite) >= 3 else finite[0]
+    window = max(3, len(oriented) // 10)
+    tail = oriented[-window:]
+    if symptom == "loss_spike":
+        after = [value for step, value in zip(steps, oriented) if step >= onset]
+        tail = after or tail
+        largest = first + 10 * abs(first)
+        end = statistics.fmean(min(value, largest) for value in tail)
+    else:
+        end = statistics.median(tail)
+    # Also one bad value in the middle counts: the program went on by luck.
+    bad = any(math.isinf(value) for value in oriented)
+    return Level(first, end, bad, min(finite))
+
+
+def failed(one: Level, symptom: str) -> bool:
+    """Whether a run without a change shows the failure."""
+    if symptom in _RUNS_AWAY:
+        return one.ran_away or one.end > 0.9 * one.first
+    if symptom == "silent" or one.first <= 0:
+        return True
+    return one.ran_away or one.end > _LEARNED * one.first
+
+
+def effect(without: Level, treated: Level, changes_loss: bool) -> float:
+    """Share of the remaining loss that the intervention removes; 1 all of it, 0 none, below 0 it makes it worse."""
+    if not math.isfinite(without.first):
+        without = Level(treated.first, treated.first, True, treated.first)
+    if not math.isfinite(treated.first):
+        return -1.0 if not without.non_finite else 0.0
+    # Losses below zero are measured from the lowest one that either run saw.
+    floor = min(0.0, without.lowest, treated.lowest)
+    start, own_start = without.first - floor, treated.first - floor
+    left = start if without.non_finite else min(without.end - floor, start)
+    left_treated = own_start if treated.non_finite else min(treated.end - floor, 10 * max(own_start, 1e-30))
+    if treated.non_finite:
+        return 0.0 if without.non_finite else -1.0
+    if changes_loss:
+        left, left_treated = left / max(start, 1e-30), left_treated / max(own_start, 1e-30)
+    if left <= 0:
+        return 0.0
+    return max(-1.0, min(1.0, 1 - left_treated / left))
+
+
+def interval(effects: Sequence[float]) -> tuple[float, float]:
+    """Mean effect's 95 % interval (Student); without bounds for a single one."""
+    if len(effects) < 2:
+        return (-math.inf, math.inf)
+    half = _T95[min(len(effects) - 2, len(_T95) - 1)] * statistics.stdev(effects) / math.sqrt(len(effects))
+    mean = statistics.fmean(effects)
+    return (mean - half, mean + half)
+
+
+def posteriors(priors: Sequence[float], factors: Sequence[float]) -> list[float]:
+    """Bayes' rule over hypotheses that exclude each other, and the rest, which no experiment speaks about.
+
+    Args:
+        priors: probability of each hypothesis, 0..1; scaled down where they sum to more than 0.98.
+        factors: likelihood of what was seen under each, over its likelihood under the others.
+    """
+    total = sum(priors)
+    scale = min(1.0, 0.98 / total) if total > 0 else 1.0
+    weights = [prior * scale * factor for prior, factor in zip(priors, factors)]
+    rest = 1 - total * scale
+    return [weight / max(sum(weights) + rest, 1e-12) for weight in weights]

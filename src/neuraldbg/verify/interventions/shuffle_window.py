@@ -1,0 +1,90 @@
+"""Shuffle the data within a window.
+
+## What it changes
+What a ``DataLoader`` gives while gradients are wanted goes through a buffer of 64 batches whose rows are shuffled among
+them. The batches keep their sizes.
+
+## Which causes it removes
+Batches that are ordered by class or by value.
+
+## What it can't do
+A loop that slices its tensors by hand shows no order that could be changed from outside. Batches that are not made of
+tensors with one row per sample pass as they are.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from neuraldbg.verify._lever import Lever
+
+CAUSES: tuple[str, ...] = ("unshuffled_data",)
+DO = "shuffle within a window of 64 batches"
+STRENGTHS: tuple[float, ...] = (64.0,)
+ALSO_CURES = 0.05
+CHANGES_LOSS = False
+
+
+def install(lever: Lever) -> None:
+    generator = torch.Generator().manual_seed(20_240_229)
+
+    def make(original):
+        def __iter__(loader):
+            batches = original(loader)
+            if not torch.is_grad_enabled():
+                return batches
+            return _shuffled(batches, int(lever.strength), generator, lever)
+
+        return __iter__
+
+    lever.replace(DataLoader, "__iter__", make)
+
+
+def _shuffled(batches, window, generator, lever):
+    held = []
+    for batch in batches:
+        held.append(batch)
+        if len(held) == window:
+            yield from _mixed(held, generator, lever)
+            held = []
+    if held:
+        yield from _mixed(held, generator, lever)
+
+
+def _tensors(batch):
+    if isinstance(batch, Tensor):
+        return [batch]
+    if isinstance(batch, (tuple, list)) and batch and all(isinstance(part, Tensor) for part in batch):
+        return list(batch)
+    if isinstance(batch, dict) and batch and all(isinstance(part, Tensor) for part in batch.values()):
+        return list(batch.values())
+    return None
+
+
+def _mixed(held, generator, lever):
+    """The rows of some batches, shuffled among them."""
+    columns = [_tensors(batch) for batch in held]
+    if len(held) < 2 or any(c is None or any(p.dim() == 0 or len(p) != len(c[0]) for p in c) for c in columns):
+        yield from held
+        return
+    if len({tuple(part.shape[1:] for part in column) for column in columns}) != 1:
+        yield from held
+        return
+    joined = [torch.cat(parts) for parts in zip(*columns)]
+    order = torch.randperm(len(joined[0]), generator=generator)
+    lever.did(f"rows of {len(held)} batches shuffled")
+    position = 0
+    for batch, column in zip(held, columns):
+        rows = order[position : position + len(column[0])]
+        position += len(column[0])
+        parts = [part[rows.to(part.device)] for part in joined]
+        if isinstance(batch, Tensor):
+            yield parts[0]
+        elif isinstance(batch, dict):
+            yield dict(zip(batch, parts))
+        elif type(batch) in (tuple, list):
+            yield type(batch)(parts)
+        else:
+            yield type(batch)(*parts)
