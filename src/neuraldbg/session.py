@@ -44,7 +44,8 @@ class NeuralDbg:
         budget: share of the run's time that observing may take after that.
         preset: ``light`` (budget 0.01, allowance 0.2), ``standard``, or ``every_step``.
         on_non_finite: what to do at a non-finite loss or gradient: ``record`` changes nothing; ``raise`` stops in that
-            step, before the optimizer, with the verdict as the message.
+            step, before the optimizer, with the verdict as the message; ``skip`` leaves weights and optimizer as they are
+            for that step and says so in the trace. The last two read all gradients at every step.
         limit_bytes: size of the trace file above which old detail is thinned.
         script: name of the program, for the trace; ``sys.argv[0]`` by default.
         gives_way: stop watching while another block is open inside this one, instead of refusing it; for a launcher
@@ -63,7 +64,7 @@ class NeuralDbg:
         allowance: float = 1.0,
         budget: float = 0.03,
         preset: Literal["light", "standard", "every_step"] = "standard",
-        on_non_finite: Literal["record", "raise"] = "record",
+        on_non_finite: Literal["record", "raise", "skip"] = "record",
         limit_bytes: int = 200_000_000,
         script: str | None = None,
         gives_way: bool = False,
@@ -75,8 +76,8 @@ class NeuralDbg:
             )
         if preset not in ("light", "standard", "every_step"):
             raise UsageError(f"preset expects light, standard or every_step, found {preset!r}")
-        if on_non_finite not in ("record", "raise"):
-            raise UsageError(f"on_non_finite expects record or raise, found {on_non_finite!r}")
+        if on_non_finite not in ("record", "raise", "skip"):
+            raise UsageError(f"on_non_finite expects record, raise or skip, found {on_non_finite!r}")
         if preset == "light":
             allowance, budget = min(allowance, 0.2), min(budget, 0.01)
         self._model = model
@@ -119,13 +120,17 @@ class NeuralDbg:
             recorder = Recorder(self._writer)
             watched = Watched()
             self._observer = Observer(
-                recorder, Schedule(allowance, budget, every_step), watched, discover=self._model is None
+                recorder,
+                Schedule(allowance, budget, every_step),
+                watched,
+                discover=self._model is None,
+                policy=self._on_non_finite,
             )
             if self._model is not None:
                 watched.add_root(self._model)
                 _describe_parameters(recorder, watched)
             if self._on_non_finite == "raise":
-                self._observer.on_alarm = self._stop_training
+                self._observer.alarms.on_raise = self._stop_training
             self._observer.start()
         except BaseException:
             self._close()
@@ -140,7 +145,7 @@ class NeuralDbg:
         self._close()
         return False
 
-    def _stop_training(self, what: str, data: dict[str, Any]) -> None:
+    def _stop_training(self, what: str, step: int) -> None:
         """A loss or a gradient is not finite, and the user wants to know before the weights are poisoned.
 
         Raises:
@@ -148,7 +153,7 @@ class NeuralDbg:
         """
         explanations = self.explain_failure()
         why = str(explanations[0]) if explanations else self.diagnosis().summary
-        where = f"the {what} is not finite at step {data['step']}"
+        where = f"the {what} is not finite at step {step}"
         raise TrainingFailure(f"{where}, and the weights are as they were before it. {why}")
 
     def _close(self) -> None:

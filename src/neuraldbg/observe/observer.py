@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from neuraldbg.errors import TrainingFailure
-from neuraldbg.observe import forensics, source
+from neuraldbg.observe import source
+from neuraldbg.observe.alarms import Alarms, Policy
 from neuraldbg.observe.forward import ForwardObserver
 from neuraldbg.observe.loss import LossObserver
 from neuraldbg.observe.patches import Patches
@@ -53,7 +54,9 @@ def guarded(method: Method) -> Method:
 class Observer:
     """Listens to one training loop."""
 
-    def __init__(self, recorder: Recorder, schedule: Schedule, watched: Watched, discover: bool) -> None:
+    def __init__(
+        self, recorder: Recorder, schedule: Schedule, watched: Watched, discover: bool, policy: Policy = "record"
+    ) -> None:
         self.recorder = recorder
         self.schedule = schedule
         self.watched = watched
@@ -62,14 +65,13 @@ class Observer:
         self.forward = ForwardObserver(recorder, watched, discover)
         self.loss = LossObserver(recorder, watched, self.forward)
         self.update = UpdateObserver(recorder, watched)
+        self.alarms = Alarms(recorder, watched, self.forward, policy)
         self.in_backward = False
         self.mode = Mode.FULL
         #: Whether this step is observed: by its mode, or because its loss raised an alarm.
         self.sampling = True
-        self.on_alarm: Callable[[str, dict[str, Any]], None] | None = None
         self._active = False
         self._thread = threading.get_ident()
-        self._alarmed: set[str] = set()
         #: Where backwards were called: (code, instruction, instruction of the caller) → (place, line of the caller).
         self._turns: dict[tuple[int, int, int], tuple[Hashable, int]] = {}
 
@@ -82,21 +84,25 @@ class Observer:
         self._active = True
         self._thread = threading.get_ident()
         self.patches.install()
+        self.alarms.keeper.open(self.watched.roots())
         self._sample(Mode.FULL)
 
     def pause(self) -> None:
         """Take everything out of torch for a while; ``resume`` puts it back. Between steps only."""
         self._active = False
         self.patches.remove()
+        self.alarms.keeper.close()
 
     def resume(self) -> None:
         self._active = True
         self.patches.install()
+        self.alarms.keeper.open(self.watched.roots())
         self._sample(self.mode)
 
     def stop(self) -> None:
         self._active = False
         self.patches.remove()
+        self.alarms.keeper.close()
         try:
             self.forward.release()
             self.recorder.finish(self.rounds)
@@ -134,6 +140,7 @@ class Observer:
     def on_backward_begins(self, tensors: Any) -> None:
         if self.sampling or not self._quickly(self._quick_backward, tensors):
             self._backward_begins(tensors)
+        self.alarms.raise_if_due(self.rounds.step)
 
     def _quickly(self, method: Callable[[Any], bool], argument: Any) -> bool:
         """The short way of a step that is not observed; false where something is new and the long way is due."""
@@ -213,8 +220,10 @@ class Observer:
             self.forward.close_step()
             self.update.gradients_left(self.loss.scale, self.rounds.backwards_in_round <= 1)
             self.loss.structure(roots, step, full=self.mode is Mode.FULL)
+            self.alarms.choose_sentinel(roots[0])
         if bad and value is not None:
-            self._non_finite_loss(roots, step, value)
+            self.schedule.alarm()
+            self._trace_origin(self.alarms.loss, roots, step, value)
         elif spike:
             self.schedule.alarm()
 
@@ -234,58 +243,48 @@ class Observer:
             if self.rounds.by_backward:
                 self._sample(self.schedule.next_step(self.mode))
 
-    def _non_finite_loss(self, roots: list[Tensor], step: int, value: float) -> None:
-        self.schedule.alarm()
-        if "loss" in self._alarmed:
-            return
-        self._alarmed.add("loss")
-        data: dict[str, Any] = {"value": "nan" if math.isnan(value) else "inf", "step": step}
-        if not self.forward.saved_tensors_hooked:
-            root = roots[0].grad_fn
-            if root is not None:
-                data["producer"] = forensics.find_producer(root, self.forward.owners)
-        data["bad_parameters"] = [
-            name for name, parameter in self.watched.parameters() if not bool(torch.isfinite(parameter.detach()).all())
-        ][:50]
-        self.recorder.fact("nonfinite.loss", step, None, data)
-        if self.on_alarm is not None:
-            self.on_alarm("loss", data)
+    def _trace_origin(self, alarm: Callable[..., None], *arguments: Any) -> None:
+        """The closest look that there is: it runs code of the user's model once more, which is none of his steps."""
+        self._active = False
+        try:
+            alarm(*arguments)
+        finally:
+            self._active = True
 
     # update ------------------------------------------------------------------------------------------------------
 
     def on_optimizer_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        if self.listening and (self.sampling or not self._quickly(self._quick_optimizer_step, optimizer)):
+        if not self.listening:
+            return
+        if self.sampling or not self._quickly(self._quick_optimizer_step, optimizer):
             self._optimizer_step(optimizer)
+        if self.alarms.due is not None:
+            self.alarms.raise_if_due(self.rounds.step)
+            self._leave_out(optimizer)
 
     def _quick_optimizer_step(self, optimizer: torch.optim.Optimizer) -> bool:
+        if self.alarms.gradients_bad(optimizer):
+            self._bad_gradient(optimizer)
         return self.update.rates_unchanged(optimizer)
 
     @guarded
     def _optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         step = self.rounds.step
         self.update.settings(optimizer, step, closely=self.sampling)
-        if self.sampling:
-            alarm = self.update.before_step(optimizer, step, self.loss.scale_at(optimizer))
-            if alarm and "gradient" not in self._alarmed:
-                self._alarmed.add("gradient")
-                self.schedule.alarm()
-                self._non_finite_gradient(optimizer, step)
+        if self.sampling and self.update.before_step(optimizer, step, self.loss.scale_at(optimizer)):
+            self._bad_gradient(optimizer)
 
-    def _non_finite_gradient(self, optimizer: torch.optim.Optimizer, step: int) -> None:
-        named = [
-            (self.watched.parameter_names.get(id(p), "?"), p.grad)
-            for group in optimizer.param_groups
-            for p in group["params"]
-            if p.grad is not None
-        ]
-        bad = forensics.first_bad_gradients(named)
-        hazards = self.loss.hazards()
-        data = {"parameters": bad[:50], "bad": len(bad), "of": len(named), "hazards": hazards, "step": step}
-        self.recorder.fact("nonfinite.gradient", step, None, data)
-        if self.on_alarm is not None:
-            self.on_alarm("gradient", data)
+    @guarded
+    def _bad_gradient(self, optimizer: torch.optim.Optimizer) -> None:
+        self.schedule.alarm()
+        self._trace_origin(self.alarms.gradient, optimizer, self.rounds.step, self.loss.hazards())
+
+    @guarded
+    def _leave_out(self, optimizer: torch.optim.Optimizer) -> None:
+        self.alarms.before_step(optimizer, self.rounds.step)
 
     def on_optimizer_stepped(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        self.alarms.after_step()
         if self.listening and (self.sampling or not self._quickly(self._quick_optimizer_stepped, optimizer)):
             self._optimizer_stepped(optimizer)
 
@@ -318,8 +317,10 @@ class Observer:
         if self.recorder.closed_step == step:
             return
         self.recorder.closed_step = step
+        self.alarms.close_round()
         if self.sampling:
             self.forward.release()
+            self.alarms.keeper.watch(self.watched.roots())
         mode = self.schedule.next_step(self.mode)
         if mode is not self.mode or self.sampling:
             self._sample(mode)

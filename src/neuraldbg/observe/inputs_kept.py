@@ -1,0 +1,119 @@
+"""References to what the outermost modules read last, so that a step that goes wrong can be looked at a second time.
+
+No module hook: the class of an outermost module gets a ``forward`` that keeps its arguments and calls the original, and
+gets the original back when the block is left. Instances carry nothing of ours, whatever is copied or saved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from neuraldbg.observe.quantities.activations import tensors_in
+
+
+@dataclass
+class KeptCall:
+    """One call of an outermost module."""
+
+    module: nn.Module
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
+    #: Tensors among the arguments, with the version that they had.
+    versions: list[tuple[Tensor, int]]
+    #: (device type, dtype) for which autocast was on.
+    autocast: tuple[tuple[str, torch.dtype], ...]
+
+    @property
+    def changed(self) -> bool:
+        """Whether an argument was modified in place since."""
+        return any(tensor._version != version for tensor, version in self.versions)
+
+
+class InputKeeper:
+    """Keeps the last call of each outermost module until ``release``."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._roots: set[int] = set()
+        self._classes: set[type[nn.Module]] = set()
+        self._calls: dict[int, KeptCall] = {}
+        self._open = False
+
+    def open(self, roots: Iterable[tuple[str, nn.Module]]) -> None:
+        """Begin to keep what these modules read."""
+        self._open = True
+        self.watch(roots)
+
+    def close(self) -> None:
+        """Let go of everything and put the classes back."""
+        self._open = False
+        self._stack.close()
+        self._roots.clear()
+        self._classes.clear()
+        self._calls.clear()
+
+    def watch(self, roots: Iterable[tuple[str, nn.Module]]) -> None:
+        """Keep what these modules read from now on, as well."""
+        for _, module in roots:
+            if id(module) not in self._roots:
+                self._watch(module)
+
+    def _watch(self, module: nn.Module) -> None:
+        if "forward" in vars(module):
+            return
+        owner = type(module)
+        if isinstance(module, torch.jit.ScriptModule) or owner.__name__ in ("OptimizedModule", "GraphModule"):
+            return
+        self._roots.add(id(module))
+        if owner in self._classes:
+            return
+        self._classes.add(owner)
+        original = owner.forward
+        had = "forward" in vars(owner)
+
+        @functools.wraps(original)
+        def forward(self_: nn.Module, *args: Any, **keywords: Any) -> Any:
+            # is_compiling comes first: under a compiler's trace it is a constant, and the rest is never traced.
+            if not torch.compiler.is_compiling() and self._open and id(self_) in self._roots:
+                self._keep(self_, args, keywords)
+            return original(self_, *args, **keywords)
+
+        owner.forward = forward  # type: ignore[method-assign]
+
+        def undo() -> None:
+            if vars(owner).get("forward") is forward:
+                if had:
+                    owner.forward = original  # type: ignore[method-assign]
+                else:
+                    del owner.forward
+
+        self._stack.callback(undo)
+
+    def _keep(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        if not torch.is_grad_enabled():
+            return
+        versions = [
+            (tensor, tensor._version)
+            for tensor in tensors_in((args, keywords) if keywords else args)
+            if not tensor.is_inference()
+        ]
+        autocast = tuple(
+            (device, torch.get_autocast_dtype(device))
+            for device in ("cpu", "cuda")
+            if torch.is_autocast_enabled(device)
+        )
+        self._calls[id(module)] = KeptCall(module, args, keywords, versions, autocast)
+
+    def calls(self) -> list[KeptCall]:
+        """The last call of each outermost module in this step, in order."""
+        return list(self._calls.values())
+
+    def release(self) -> None:
+        self._calls.clear()
