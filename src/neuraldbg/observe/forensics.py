@@ -5,6 +5,7 @@ A node whose inputs are finite and whose output is not is the producer; the node
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,7 +43,7 @@ def find_producer(root: Node, owners: Mapping[Node, list[str]], limit: int = 200
         if wrong:
             bad[node] = wrong
     if not bad:
-        return None
+        return _unsaved(root, owners, order)
     deepest = _deepest(bad, position)
     wrong = bad[deepest]
     if operation(deepest) == "Parameter":
@@ -65,6 +66,38 @@ def find_producer(root: Node, owners: Mapping[Node, list[str]], limit: int = 200
     if chosen is None or operation(chosen) == "Parameter":
         return _report("input", deepest, deepest, owners, order, wrong[0][1])
     return _report(_kind_of_maker(chosen, wrong[0][1]), chosen, deepest, owners, order, wrong[0][1])
+
+
+#: Operations that save what they read, not what they give, and can be computed again from it.
+_AGAIN = {
+    "Log": torch.log, "Log2": torch.log2, "Log10": torch.log10, "Log1P": torch.log1p, "Acos": torch.acos,
+    "Asin": torch.asin, "Atanh": torch.atanh, "Cosh": torch.cosh, "Sinh": torch.sinh,
+}  # fmt: skip
+
+
+def _unsaved(root: Node, owners: Mapping[Node, list[str]], order: list[Node]) -> dict[str, Any] | None:
+    """The result is bad though everything saved is finite: an operation gave it that saves only what it reads.
+
+    Looked for from the root down to the first operations that save something: below those, all is finite.
+    """
+    seen = {root}
+    queue = [root]
+    for node in queue:
+        read = autograd.saved_tensor(node, "self")
+        if operation(node) in _AGAIN and read is not None and not _finite(_AGAIN[operation(node)](read)):
+            return _report("operation", node, node, owners, order, _AGAIN[operation(node)](read))
+        left, right = read, autograd.saved_tensor(node, "other")
+        if operation(node) in ("Div", "Mul") and left is not None and right is not None:
+            with contextlib.suppress(RuntimeError):
+                made = left / right if operation(node) == "Div" else left * right
+                if not _finite(made):
+                    return _report("operation", node, node, owners, order, made)
+        if len(queue) < 200:
+            for child in autograd.children(node):
+                if child not in seen:
+                    seen.add(child)
+                    queue.append(child)
+    return None
 
 
 def _kind_of_maker(node: Node, value: Tensor) -> str:
