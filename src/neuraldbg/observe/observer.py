@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from neuraldbg.errors import TrainingFailure
 from neuraldbg.observe import source
 from neuraldbg.observe.alarms import Alarms, Policy
+from neuraldbg.observe.compiling import Compiling
 from neuraldbg.observe.forward import ForwardObserver
 from neuraldbg.observe.loss import LossObserver
 from neuraldbg.observe.patches import Patches
@@ -51,6 +52,14 @@ def guarded(method: Method) -> Method:
     return call  # type: ignore[return-value]
 
 
+def _player(optimizer: torch.optim.Optimizer) -> int:
+    """What makes an optimizer the same one for counting rounds: its first parameter, whichever object steps it."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            return id(parameter)
+    return id(optimizer)
+
+
 class Observer:
     """Listens to one training loop."""
 
@@ -62,6 +71,7 @@ class Observer:
         self.watched = watched
         self.rounds = Rounds()
         self.patches = Patches(self)
+        self.compiling = Compiling(self)
         self.forward = ForwardObserver(recorder, watched, discover)
         self.loss = LossObserver(recorder, watched, self.forward)
         self.update = UpdateObserver(recorder, watched)
@@ -221,6 +231,7 @@ class Observer:
             self.update.gradients_left(self.loss.scale, self.rounds.backwards_in_round <= 1)
             self.loss.structure(roots, step, full=self.mode is Mode.FULL)
             self.alarms.choose_sentinel(roots[0])
+            self.compiling.see_graph(roots[0])
         if bad and value is not None:
             self.schedule.alarm()
             self._trace_origin(self.alarms.loss, roots, step, value)
@@ -256,11 +267,20 @@ class Observer:
     def on_optimizer_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         if not self.listening:
             return
+        if self.rounds.steps_again(_player(optimizer)):
+            self._another_round()
         if self.sampling or not self._quickly(self._quick_optimizer_step, optimizer):
             self._optimizer_step(optimizer)
         if self.alarms.due is not None:
             self.alarms.raise_if_due(self.rounds.step)
             self._leave_out(optimizer)
+
+    @guarded
+    def _another_round(self) -> None:
+        """The backward before this step came from another line than those before, and belongs to a new round."""
+        if self.recorder.closed_step != self.rounds.step:
+            self._close_round()
+        self.rounds.begins_before()
 
     def _quick_optimizer_step(self, optimizer: torch.optim.Optimizer) -> bool:
         if self.alarms.gradients_bad(optimizer):
@@ -301,13 +321,14 @@ class Observer:
         self._stepped(optimizer, skipped=False)
 
     def _stepped(self, optimizer: torch.optim.Optimizer, skipped: bool) -> None:
-        self.rounds.optimizer_stepped(id(optimizer), skipped)
+        player = _player(optimizer)
+        self.rounds.optimizer_stepped(player, skipped)
         self.update.stepped(optimizer)
         if self.rounds.optimizer_steps == 1:
             self.recorder.release(self.rounds)
         if self.sampling:
             self.update.membership(self.rounds.step)
-        if self.rounds.ends_round(id(optimizer)):
+        if self.rounds.ends_round(player):
             self._close_round()
 
     def _close_round(self) -> None:
@@ -321,6 +342,8 @@ class Observer:
         if self.sampling:
             self.forward.release()
             self.alarms.keeper.watch(self.watched.roots())
+            if self.mode is Mode.FULL:
+                self.compiling.note(step)
         mode = self.schedule.next_step(self.mode)
         if mode is not self.mode or self.sampling:
             self._sample(mode)
@@ -328,7 +351,7 @@ class Observer:
     def _sample(self, mode: Mode) -> None:
         self.mode = mode
         self.sampling = mode is not Mode.NONE
-        if mode is Mode.FULL:
+        if mode is Mode.FULL and not self.compiling.whole:
             self.patches.attach_module_hooks()
         else:
             self.patches.detach_module_hooks()
@@ -345,6 +368,8 @@ class Observer:
 
     @guarded
     def on_scaler_step(self, scaler: Any, optimizer: torch.optim.Optimizer) -> None:
+        if self.rounds.steps_again(_player(optimizer)):
+            self._another_round()
         self.loss.unscales_in_step(optimizer)
         if self.sampling:
             self.update.before_unscale(optimizer, self.rounds.step, self.loss.scale_at(optimizer))

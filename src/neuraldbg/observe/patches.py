@@ -63,8 +63,18 @@ class Patches:
                 if hasattr(torch.nn.functional, name):
                     self._divert(stack, name, functools.partial(self._wrap_loss, name))
             self._divert(stack, "dropout", self._wrap_dropout)
+            for owner, name, wrapper in observer.compiling.patches():
+                self._replace(stack, owner, name, wrapper)
             stack.callback(self.detach_module_hooks)
             self._stack = stack.pop_all()
+
+    def add_late(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
+        """Something that was not imported when the others were put in."""
+        self._replace(self._stack, owner, name, wrap)
+
+    @property
+    def module_hooks_attached(self) -> bool:
+        return bool(self._module_hooks)
 
     def remove(self) -> None:
         self._stack.close()
@@ -81,6 +91,8 @@ class Patches:
     def detach_module_hooks(self) -> None:
         for handle in self._module_hooks:
             handle.remove()
+            # torch forgets this one of its tables.
+            getattr(module_hooks, "_global_forward_hooks_with_kwargs", {}).pop(handle.id, None)
         self._module_hooks = []
 
     @staticmethod

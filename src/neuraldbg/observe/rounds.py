@@ -4,7 +4,8 @@ One *round* is what a researcher calls a step: everything from one update of the
 optimizers (a GAN) makes both steps in one round; a loop that accumulates makes several backwards in one.
 
 A new round begins with a backward from a place in the code that has run its backward in this round already, once some
-optimizer has stepped in between. As long as no optimizer has ever stepped, each backward counts as a step.
+optimizer has stepped in between, or with the second step of one optimizer. As long as no optimizer has ever stepped,
+each backward counts as a step.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Rounds:
         #: Backwards since the round began.
         self.backwards_in_round = 0
         self._places: set[Hashable] = set()
+        self._latest: set[Hashable] = set()
         self._stepped: list[int] = []
         self._last_round: list[int] = []
 
@@ -54,8 +56,20 @@ class Rounds:
             self._places.clear()
             self._last_round, self._stepped = self._stepped, []
         self._places.add(place)
+        self._latest = {place}
         self.backwards += 1
         self.backwards_in_round += 1
+
+    def steps_again(self, optimizer: int) -> bool:
+        """Whether an optimizer about to step has stepped in this round already, so that another round is on."""
+        return optimizer in self._stepped
+
+    def begins_before(self) -> None:
+        """A new round is found to have begun, with the latest backward."""
+        self.round += 1
+        self.backwards_in_round = len(self._latest)
+        self._places, self._latest = self._latest, set()
+        self._last_round, self._stepped = self._stepped, []
 
     def optimizer_stepped(self, optimizer: int, skipped: bool = False) -> None:
         """An optimizer has made its step, or a loss scaler has skipped it."""
