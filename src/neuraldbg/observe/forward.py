@@ -115,6 +115,14 @@ class ForwardObserver:
             found = self._places[id(module)] = self._recorder.place("module", path, details_of(module))
         return found
 
+    def unseen(self) -> list[str]:
+        """Watched modules without children whose output was never seen."""
+        return [
+            path
+            for path, module in self._watched.modules()
+            if id(module) not in self._places and next(module.children(), None) is None
+        ]
+
     # callbacks ---------------------------------------------------------------------------------------------------
 
     def begins(self, module: nn.Module, args: Any, step: int) -> None:
