@@ -247,6 +247,22 @@ class NeuralDbg:
 
         return causal_graph(self.diagnosis())
 
+    def plot(self, panel: str = "loss") -> Any:
+        """A matplotlib figure of one panel of the report; needs ``neuraldbg[plot]``.
+
+        Args:
+            panel: loss, learning_rate, inputs, targets, norms, gradient, gain, dead, saturated, update or depth.
+
+        Raises:
+            UsageError: an unknown panel, nothing measured for it, or matplotlib is missing.
+        """
+        from neuraldbg.report.plot import plot
+
+        diagnosis = self.diagnosis()
+        if self.path is None:
+            raise UsageError("there is nothing to plot: the block was never entered")
+        return plot(diagnosis, read_trace(self.path), panel)
+
     @property
     def events(self) -> tuple[SemanticEvent, ...]:
         """The semantic events of the run, earliest first."""

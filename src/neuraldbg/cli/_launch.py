@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from neuraldbg.session import NeuralDbg
 
 
+#: ``--fail-on``: the script ended well, and its training failed.
+EXIT_TRAINING_FAILED = 3
+
+
 class Watch:
     """Holds the NeuralDbg of a program: entered when torch arrives, left when the program ends."""
 
@@ -57,6 +61,8 @@ class Launch:
 
     program: Program
     verbose: bool = False
+    #: Outcomes of the diagnosis that turn an exit code of 0 into EXIT_TRAINING_FAILED.
+    fail_on: tuple[str, ...] = ()
 
     def carry_out(self) -> int:
         """Runs the program, prints the verdict on standard error, and returns the program's own exit code.
@@ -75,20 +81,24 @@ class Launch:
         code = _report_as_python_does(ended_by)
         # A fork of the script that ran to its end is not the run; and a script that was not found did not run.
         if os.getpid() == process and not _never_ran(ended_by):
-            self._conclude(watch)
+            outcome = self._conclude(watch)
+            if code == 0 and outcome in self.fail_on:
+                code = EXIT_TRAINING_FAILED
         if isinstance(ended_by, KeyboardInterrupt):
             sys.excepthook = _silent
             raise ended_by
         return code
 
-    def _conclude(self, watch: Watch) -> None:
+    def _conclude(self, watch: Watch) -> str:
+        """Prints the verdict; returns the outcome, or "" where there is none."""
+        outcome = ""
         with suppress(Exception):
             sys.stdout.flush()
         debugger = watch.debugger
         if debugger is None:
             if "torch" not in sys.modules:
                 complain("the script never imported torch, so there was nothing to watch")
-            return
+            return outcome
         if debugger.gave_way_to is not None:
             debugger = debugger.gave_way_to  # the script watched its own training; ours saw what lay around that
         from neuraldbg.cli._verdict import shown_path
@@ -98,14 +108,17 @@ class Launch:
             from neuraldbg.report import print_verdict
 
             say("", error_stream())
-            print_verdict(debugger.diagnosis(), file=error_stream(), verbose=self.verbose)
+            diagnosis = debugger.diagnosis()
+            outcome = diagnosis.outcome
+            print_verdict(diagnosis, file=error_stream(), verbose=self.verbose)
         except KeyboardInterrupt:
             complain(f"interrupted; for the verdict: neuraldbg explain {path}")
-            return
+            return outcome
         except Exception as trouble:
             complain(f"no verdict ({type(trouble).__name__}: {trouble}); the trace is kept")
         if path:
             say(f"\nTrace: {path}", error_stream())
+        return outcome
 
 
 def _report_as_python_does(error: BaseException | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated, Any
 
 import typer
@@ -35,26 +36,43 @@ class COMMAND_CLASS(TyperCommand):
         return super().parse_args(ctx, [*args[:position], *separator, *args[position:]])
 
 
+class FailOn(str, Enum):
+    """What makes a run that ended well by itself fail."""
+
+    confirmed = "confirmed"
+    suspected = "suspected"
+
+
 def command(
     script: Annotated[list[str] | None, typer.Argument(metavar="SCRIPT [ARGS]", show_default=False)] = None,
     module: Annotated[str | None, typer.Option("-m", metavar="MODULE", help="Run a module, as python -m does.")] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the findings with their numbers too.")
     ] = False,
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option(
+            "--fail-on",
+            help="Exit with 3 when a cause is named (confirmed), or also when several remain (suspected).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> Launch:
     """Run a training script and say why it failed.
 
     The script is run as it is: its arguments, exit code, exceptions and signals stay as they are with python. The
-    verdict goes to standard error.
+    verdict goes to standard error. With --fail-on a script that ended well exits with 3 when its training failed.
 
     \b
     Examples:
       neuraldbg run train.py --lr 0.1
       neuraldbg run -m package.train --lr 0.1
+      neuraldbg run --fail-on confirmed train.py
     """
     rest = tuple(script or ())
     if module is None and not rest:
         raise UsageError("expected a script, found none; name one: neuraldbg run train.py")
     program = Program(None, module, rest) if module is not None else Program(rest[0], None, rest[1:])
     program.check()
-    return Launch(program, verbose)
+    outcomes = {None: (), FailOn.confirmed: ("failed",), FailOn.suspected: ("failed", "uncertain")}[fail_on]
+    return Launch(program, verbose, outcomes)

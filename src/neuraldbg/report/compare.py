@@ -103,8 +103,8 @@ def compare(
     notes = []
     if not compared:
         notes.append("The runs have no step and place in common: there was nothing to compare.")
-    modules = tuple({place.name for place in trace.places if place.kind == "module"} for trace in (first, second))
-    for name, own, other in (("first", *modules), ("second", *reversed(modules))):
+    one, two = ({place.name for place in trace.places if place.kind == "module"} for trace in (first, second))
+    for name, own, other in (("first", one, two), ("second", two, one)):
         alone = sorted(own - other)
         if alone:
             more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
@@ -130,8 +130,9 @@ def _differences(
     steps, rows, others = np.intersect1d(one.steps, other.steps, return_indices=True)
     if not pairs or not steps.size:
         return [], 0, -1
-    own = one.values[np.ix_(rows, [pair[0] for pair in pairs])]
-    their = other.values[np.ix_(others, [pair[1] for pair in pairs])]
+    table = np.array(pairs)
+    own = one.values[rows][:, table[:, 0]]
+    their = other.values[others][:, table[:, 1]]
     known = ~(np.isnan(own) | np.isnan(their))
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(own - their) > tolerance * np.maximum(np.abs(own), np.abs(their)) + 1e-12

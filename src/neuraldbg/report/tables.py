@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def write_parquet(trace: Trace, target: Path) -> None:
             writer.write_table(_table(arrow, piece, schema))
 
 
-def _table(arrow, piece, schema):  # type: ignore[no-untyped-def]
+def _table(arrow: Any, piece: list[tuple[int, str, str, str, float]], schema: Any) -> Any:
     columns = list(zip(*piece))
     words = [arrow.array(columns[index]).dictionary_encode() for index in (1, 2, 3)]
     arrays = [arrow.array(columns[0], arrow.int64()), *words, arrow.array(columns[4], arrow.float64())]

@@ -145,21 +145,27 @@ def _finished(identifier: str, title: str, curves: Sequence[Curve]) -> Chart | N
 
 
 def _thin(label: str, steps: IntArray, values: FloatArray) -> Curve:
-    """At most MOST_POINTS points, the first number that is not finite among them; one per step."""
     measured = len(steps)
+    steps, values = thinned(steps, values, MOST_POINTS)
+    return Curve(clean(label), steps, values, measured)
+
+
+def thinned(steps: IntArray, values: FloatArray, most: int) -> tuple[IntArray, FloatArray]:
+    """At most about ``most`` points of a curve, one per step: first and last, the lowest and the highest of each
+    stretch, and the first number of each that is not finite."""
     steps, kept = np.unique(steps, return_index=True)
     values = values[kept]
-    if len(steps) > MOST_POINTS:
-        bounds = np.linspace(0, len(steps), MOST_POINTS // 2 + 1).astype(int)
-        chosen: set[int] = {0, len(steps) - 1}
-        for first, last in pairwise(bounds.tolist()):
-            part = values[first:last]
-            finite = np.isfinite(part)
-            if finite.any():
-                chosen.add(first + int(np.argmin(np.where(finite, part, np.inf))))
-                chosen.add(first + int(np.argmax(np.where(finite, part, -np.inf))))
-            if not finite.all():
-                chosen.add(first + int(np.argmin(finite)))
-        index = np.array(sorted(chosen))
-        steps, values = steps[index], values[index]
-    return Curve(clean(label), steps, values, measured)
+    if len(steps) <= most:
+        return steps, values
+    bounds = np.linspace(0, len(steps), most // 2 + 1).astype(int)
+    chosen: set[int] = {0, len(steps) - 1}
+    for first, last in pairwise(bounds.tolist()):
+        part = values[first:last]
+        finite = np.isfinite(part)
+        if finite.any():
+            chosen.add(first + int(np.argmin(np.where(finite, part, np.inf))))
+            chosen.add(first + int(np.argmax(np.where(finite, part, -np.inf))))
+        if not finite.all():
+            chosen.add(first + int(np.argmin(finite)))
+    index = np.array(sorted(chosen))
+    return steps[index], values[index]
