@@ -24,22 +24,36 @@ if TYPE_CHECKING:
 _NAMES = 50
 
 
-def _optimized_module() -> Any:
-    """The class of compiled modules, once torch has imported it."""
-    return getattr(sys.modules.get("torch._dynamo.eval_frame"), "OptimizedModule", None)
-
-
 class Compiling:
     """One per session."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
         self._written = False
-        self._late = False
         #: Whether a compiler was seen at work, and on what.
         self.how: set[str] = set()
         #: Whether a whole watched model is compiled in place: no module hook helps, and each would compile it anew.
         self.whole = False
+
+    @property
+    def active(self) -> bool:
+        """Whether something was compiled in this process: then a compiler must meet none of our code.
+
+        Our callbacks are hidden from it, which costs them a microsecond each; and no class gets another ``forward``,
+        which would be one more function to compile.
+        """
+        backends = getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", None)
+        return bool(self.how or backends)
+
+    def hidden(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """The callback as a compiler may meet it: run as it is, never traced."""
+        if not self.active:
+            return callback
+
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            return callback(*args, **kwargs)
+
+        return torch._disable_dynamo(plain)  # type: ignore[no-any-return]
 
     def patches(self) -> list[tuple[Any, str, Callable[[Any], Any]]]:
         """(owner, attribute, wrapper) to put in while the block is open."""
@@ -47,8 +61,7 @@ class Compiling:
             (torch, "compile", self._wrap_compile),
             (nn.Module, "compile", self._wrap_module_compile),
         ]
-        optimized = _optimized_module()
-        self._late = optimized is None
+        optimized = getattr(sys.modules.get("torch._dynamo.eval_frame"), "OptimizedModule", None)
         if optimized is not None:
             found.append((optimized, "__call__", self._wrap_optimized))
         self._look_for_compiled()
@@ -62,14 +75,13 @@ class Compiling:
 
     def _wrap_compile(self, original: Any) -> Any:
         def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
+            before = self.active
             result = original(model, *args, **kwargs)
             if not torch.compiler.is_compiling() and self._observer.listening:
                 if callable(model) and not isinstance(model, nn.Module):
                     self.how.add("function")
-                optimized = _optimized_module()
-                if self._late and optimized is not None:
-                    self._late = False
-                    self._observer.patches.add_late(optimized, "__call__", self._wrap_optimized)
+                if self.active and not before:
+                    self._observer.reinstall()
             return result
 
         return compile
@@ -80,8 +92,7 @@ class Compiling:
             if self._observer.listening:
                 self.how.add("module")
                 self._look_for_compiled()
-                if self.whole:
-                    self._observer.patches.detach_module_hooks()
+                self._observer.reinstall()
 
         return compile
 
@@ -93,6 +104,7 @@ class Compiling:
             if torch.compiler.is_compiling() or not observer.listening:
                 return original(module, *args, **kwargs)
             self.how.add("module")
+            observer.alarms.keeper.keep(module._orig_mod, args, kwargs)
             attached = observer.patches.module_hooks_attached
             if not attached:
                 return original(module, *args, **kwargs)
@@ -119,7 +131,8 @@ class Compiling:
         observer.recorder.fact("model.compiled", step, None, data)
 
     def see_graph(self, root: Tensor) -> None:
-        """A graph that a compiler made has a node that says so; a function that was compiled earlier shows only there."""
-        if not self._written and not self.how and root.grad_fn is not None:
-            if any(operation(node).startswith("CompiledFunction") for node in autograd.walk(root.grad_fn, 30)):
-                self.how.add("function")
+        """A function that was compiled earlier shows only in the graph that it made, where a node says so."""
+        if self._written or self.how or root.grad_fn is None:
+            return
+        if any(operation(node).startswith("CompiledFunction") for node in autograd.walk(root.grad_fn, 30)):
+            self.how.add("function")

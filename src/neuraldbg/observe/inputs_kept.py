@@ -82,7 +82,7 @@ class InputKeeper:
         def forward(self_: nn.Module, *args: Any, **keywords: Any) -> Any:
             # is_compiling comes first: under a compiler's trace it is a constant, and the rest is never traced.
             if not torch.compiler.is_compiling() and self._open and id(self_) in self._roots:
-                self._keep(self_, args, keywords)
+                self.keep(self_, args, keywords)
             return original(self_, *args, **keywords)
 
         owner.forward = forward  # type: ignore[method-assign]
@@ -96,7 +96,8 @@ class InputKeeper:
 
         self._stack.callback(undo)
 
-    def _keep(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    def keep(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Keep one call, until the step is over."""
         if not torch.is_grad_enabled():
             return
         versions = [

@@ -93,9 +93,22 @@ class Observer:
     def start(self) -> None:
         self._active = True
         self._thread = threading.get_ident()
-        self.patches.install()
-        self.alarms.keeper.open(self.watched.roots())
+        self._install()
         self._sample(Mode.FULL)
+
+    def _install(self) -> None:
+        self.patches.install()
+        self.alarms.keeper.open(self._roots_to_keep())
+
+    def _roots_to_keep(self) -> list[tuple[str, nn.Module]]:
+        return [] if self.compiling.active else list(self.watched.roots())
+
+    def reinstall(self) -> None:
+        """Something was compiled: a compiler may meet our callbacks from now on."""
+        self.patches.remove()
+        self.alarms.keeper.close()
+        self._install()
+        self._sample(self.mode)
 
     def pause(self) -> None:
         """Take everything out of torch for a while; ``resume`` puts it back. Between steps only."""
@@ -105,8 +118,7 @@ class Observer:
 
     def resume(self) -> None:
         self._active = True
-        self.patches.install()
-        self.alarms.keeper.open(self.watched.roots())
+        self._install()
         self._sample(self.mode)
 
     def stop(self) -> None:
@@ -329,19 +341,20 @@ class Observer:
         if self.sampling:
             self.update.membership(self.rounds.step)
         if self.rounds.ends_round(player):
+            self.recorder.write(self.rounds)
             self._close_round()
 
     def _close_round(self) -> None:
         """What was measured goes to the writer, and the next step's observing is decided. Safe to call twice."""
         step = self.rounds.step
-        self.recorder.write(self.rounds)
         if self.recorder.closed_step == step:
             return
+        self.recorder.write(self.rounds)
         self.recorder.closed_step = step
         self.alarms.close_round()
         if self.sampling:
             self.forward.release()
-            self.alarms.keeper.watch(self.watched.roots())
+            self.alarms.keeper.watch(self._roots_to_keep())
             if self.mode is Mode.FULL:
                 self.compiling.note(step)
         mode = self.schedule.next_step(self.mode)

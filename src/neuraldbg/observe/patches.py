@@ -47,11 +47,12 @@ class Patches:
 
     def install(self) -> None:
         observer = self._observer
+        hidden = observer.compiling.hidden
         with contextlib.ExitStack() as stack:
-            self._replace(stack, torch.autograd, "backward", self._wrap_backward)
+            self._replace(stack, torch.autograd, "backward", lambda original: hidden(self._wrap_backward(original)))
             for handle in (
-                optimizer_hooks.register_optimizer_step_pre_hook(observer.on_optimizer_step),
-                optimizer_hooks.register_optimizer_step_post_hook(observer.on_optimizer_stepped),
+                optimizer_hooks.register_optimizer_step_pre_hook(hidden(observer.on_optimizer_step)),
+                optimizer_hooks.register_optimizer_step_post_hook(hidden(observer.on_optimizer_stepped)),
             ):
                 stack.callback(handle.remove)
             scaler = torch.amp.GradScaler if hasattr(torch.amp, "GradScaler") else torch.cuda.amp.GradScaler
@@ -67,10 +68,6 @@ class Patches:
                 self._replace(stack, owner, name, wrapper)
             stack.callback(self.detach_module_hooks)
             self._stack = stack.pop_all()
-
-    def add_late(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
-        """Something that was not imported when the others were put in."""
-        self._replace(self._stack, owner, name, wrap)
 
     @property
     def module_hooks_attached(self) -> bool:
