@@ -30,13 +30,18 @@ REMEDY = "Synchronize at that point: the same seed, the same data order, Distrib
 INTERVENTION: str | None = None
 FAILURE_TYPES: tuple[str, ...] = ()
 #: How often it is met, against 1 for an ordinary cause.
-PRIOR = 1.0
+PRIOR = 10.0
 #: At least one of these must be present for the cause to be considered.
 REQUIRES: tuple[str, ...] = ("replicas_differ",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
-    "run_learned_well": 0.02,
     "replicas_differ": 0.98,
+    # Each replica may learn well: what is lost shows in none of their curves.
+    "run_learned_well": 0.6,
+    "loss_beats_constant_clearly": 0.8,
+    "loss_fell_by_half": 0.85,
+    "loss_fell_to_little": 0.6,
+    "run_did_not_learn": 0.1,
 }
 #: Findings that say where it sits and when it starts; the first one present decides.
 LOCATED_BY: tuple[str, ...] = ("replicas_differ",)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from neuraldbg.cli._say import complain, say
 from neuraldbg.errors import UsageError
+
+if TYPE_CHECKING:
+    from neuraldbg.records import Diagnosis, Trace
 
 EXIT_HEALTHY = 0
 EXIT_EXPLAINED = 1
@@ -19,15 +22,17 @@ EXIT_UNREADABLE = 2
 def command(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="TRACE|CAUSE|EVENT", show_default=False, help="By default the newest trace here."),
+        typer.Argument(
+            metavar="TRACE|FOLDER|CAUSE|EVENT", show_default=False, help="By default the newest trace here."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole diagnosis as JSON.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Add the findings with their numbers.")] = False,
 ) -> int:
     """Print the verdict of a trace, or the page of a cause.
 
-    The trace is read from the file alone, also that of a run that was killed or that goes on. A cause, a detector or
-    an event type gives what is known about it.
+    The trace is read from the file alone, also that of a run that was killed or that goes on. Of a folder the last run
+    is explained, all its processes together. A cause, a detector or an event type gives what is known about it.
 
     The exit code is 0 when nothing failed, 1 when a failure was explained, 2 when the file could not be read.
 
@@ -40,6 +45,8 @@ def command(
     if what is None:
         return _explain_trace(_newest(), as_json, verbose)
     path = Path(what)
+    if path.is_dir():
+        return _explain_folder(path, as_json, verbose)
     if path.exists():
         return _explain_trace(path, as_json, verbose)
     from neuraldbg.cli._rules import near, page, print_page
@@ -67,11 +74,23 @@ def _newest() -> Path:
     return traces[0]
 
 
+def _explain_folder(folder: Path, as_json: bool, verbose: bool) -> int:
+    """The newest run in a folder, all its ranks together."""
+    from neuraldbg.cli._ranks import judge_together, traces_of_last_run
+
+    return _explain(*judge_together(traces_of_last_run(folder)), as_json, verbose)
+
+
 def _explain_trace(path: Path, as_json: bool, verbose: bool) -> int:
-    from neuraldbg.cli._verdict import curves, is_running, judge, keep
+    from neuraldbg.cli._verdict import judge
+
+    return _explain(path, *judge(path), as_json, verbose)
+
+
+def _explain(path: Path, diagnosis: Diagnosis, trace: Trace, as_json: bool, verbose: bool) -> int:
+    from neuraldbg.cli._verdict import curves, is_running, keep
     from neuraldbg.report import print_verdict, to_json
 
-    diagnosis, trace = judge(path)
     running = is_running(trace.meta)
     if not running:
         keep(path, diagnosis)

@@ -16,7 +16,7 @@ from typing import Any
 
 from neuraldbg.errors import TraceError, UsageError
 from neuraldbg.records import PLACE_KINDS
-from neuraldbg.trace_store._process import imports_the_script_again
+from neuraldbg.trace_store._process import imports_the_script_again, ranks
 from neuraldbg.trace_store._warn import warn
 from neuraldbg.trace_store.codec import plain_json
 from neuraldbg.trace_store.storage import FactRow, MetaRow, PlaceRow, Row, Storage
@@ -62,7 +62,7 @@ class TraceWriter:
             self._fail(error)
             return
         self._recording = True
-        for key, value in {"started": _now(), "finished": None, "pid": self._pid, **meta}.items():
+        for key, value in {"started": _now(), "finished": None, "pid": self._pid, **_among_ranks(), **meta}.items():
             self.set_meta(key, value)
         self._thread = threading.Thread(target=self._run, name="neuraldbg-trace", daemon=True)
         self._thread.start()
@@ -229,6 +229,11 @@ def _snapshot(values: Any) -> Any:
         return values.copy() if hasattr(values, "copy") else copy(values)
     except Exception:
         return values
+
+
+def _among_ranks() -> dict[str, Any]:
+    found = ranks()
+    return {} if found is None else {"ranks": found}
 
 
 def _now() -> str:
