@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from neuraldbg.records import STATES, Fact, FlowEdge, Observation, Place, SemanticEvent, Trace
+from neuraldbg.records import PLACE_KINDS, STATES, Fact, FlowEdge, Observation, Place, SemanticEvent, Trace
 
 #: First word of a quantity → kind of the places that it belongs to, with the quantities that differ.
 KINDS: Mapping[str, str] = {
@@ -41,7 +41,7 @@ def trace(
     quantities: Mapping[str, Mapping[str, Values]] | None = None,
     *,
     places: Mapping[str, Mapping[str, Any]] | None = None,
-    facts: Iterable[tuple[str, int, Mapping[str, Any]] | tuple[str, int, Mapping[str, Any], str]] = (),
+    facts: Iterable[tuple[Any, ...]] = (),
     flow: str | Sequence[FlowEdge] = (),
     steps: int | None = None,
     optimizer_steps: int | None = None,
@@ -51,10 +51,11 @@ def trace(
     """A trace of a run that never happened.
 
     Args:
-        quantities: quantity → place → values. The kind of a place follows from the quantity.
+        quantities: quantity → place → values. The kind of a place follows from the quantity; "evaluation/[0]" names a
+            place of another kind.
         places: place → details; ``kind_of_place`` among them where no quantity names the place. Modules are numbered
             in this order, which stands for the order of their calls.
-        facts: (name, step, data), with the name of a place as a fourth entry where it belongs to one.
+        facts: (name, step, data), with the (kind, name) of a place as a fourth entry where it belongs to one.
         flow: as ``graph`` takes it.
         steps: number of steps; one more than the last one observed if not given.
         optimizer_steps, backwards: counts of the run; ``steps`` if not given.
@@ -69,25 +70,27 @@ def trace(
             made[(kind, name)] = Place(len(made), kind, name, own)
         return made[(kind, name)]
 
-    for name, values in details.items():
-        if "kind_of_place" in values:
-            place(str(values["kind_of_place"]), name)
+    for name, own_details in details.items():
+        if "kind_of_place" in own_details:
+            place(str(own_details["kind_of_place"]), name)
     observations = []
     for quantity, by_place in (quantities or {}).items():
-        kind = kind_of(quantity)
-        for name, values in by_place.items():
+        rows: dict[int, list[tuple[int, float]]] = {}
+        for label, values in by_place.items():
+            other, _, rest = label.partition("/")
+            kind, name = (other, rest) if rest and other in PLACE_KINDS else (kind_of(quantity), label)
             pairs = values.items() if isinstance(values, Mapping) else enumerate(values)
-            where = place(kind, name)
-            observations += [
-                Observation(quantity, int(step), (where.identifier,), (float(value),))
-                for step, value in pairs
-                if value is not None
-            ]
-    found = [Fact(fact[0], fact[1], place("input", fact[3]) if len(fact) > 3 else None, fact[2]) for fact in facts]
+            where = place(kind, name).identifier
+            for step, value in pairs:
+                if value is not None:
+                    rows.setdefault(int(step), []).append((where, float(value)))
+        for step, row in rows.items():
+            observations.append(Observation(quantity, step, tuple(p for p, _ in row), tuple(v for _, v in row)))
+    found = [Fact(fact[0], fact[1], place(*fact[3]) if len(fact) > 3 else None, fact[2]) for fact in facts]
     edges = graph(flow) if isinstance(flow, str) else tuple(flow)
     if edges:
-        rows = [[edge.source, edge.target, list(edge.operations)] for edge in edges]
-        found.append(Fact("model.flow", 0, None, {"edges": rows, "complete": True, "stream": "loss"}))
+        parts = [[edge.source, edge.target, list(edge.operations)] for edge in edges]
+        found.append(Fact("model.flow", 0, None, {"edges": parts, "complete": True, "stream": "loss"}))
     last = max((observation.step for observation in observations), default=-1)
     count = last + 1 if steps is None else steps
     counts = {

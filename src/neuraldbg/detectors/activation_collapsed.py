@@ -26,6 +26,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from neuraldbg.detectors._event import below, named, saw
+from neuraldbg.measures.inputs import model_inputs
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import stretches
 from neuraldbg.records import SemanticEvent
@@ -41,6 +42,8 @@ ROWS = 5
 
 def detect(run: Run) -> Iterator[SemanticEvent]:
     series = run.series("module.output_batch_spread")
+    if not _inputs_vary(run):
+        return
     for index, name in enumerate(series.names):
         seen = np.flatnonzero(np.isfinite(series.values[:, index]))
         spread = series.values[seen, index]
@@ -63,6 +66,12 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
                 ratio=smallest,
             )
     yield from _prediction(run)
+
+
+def _inputs_vary(run: Run) -> bool:
+    """Whether some input differs between samples late in the run as it did early; True where none was measured."""
+    known = [spread for _, spread in model_inputs(run, "input.batch_spread").values() if spread.size >= 2 * ROWS]
+    return not known or any(np.median(s[-ROWS:]) > BOUND * np.median(s[:ROWS]) for s in known)
 
 
 def _prediction(run: Run) -> Iterator[SemanticEvent]:

@@ -53,7 +53,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
                 "graph_is_cut",
                 "parameters_never_reached",
                 "output_is_dropped",
-                "cut_module_leads_to_loss",
+                "lost_part_is_the_front",
                 "parameters_left_out_of_optimizer",
             ),
             confidence=0.95,

@@ -33,7 +33,7 @@ from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import running_median, stretches
 from neuraldbg.records import SemanticEvent
 
-NEEDS = ("module.output_gradient_norm", "module.first_call_gradient_norm")
+NEEDS = ("module.output_gradient_norm", "module.first_call_gradient_norm", "module.calls")
 
 #: Ratio of norms: three powers of ten, more than width and normalization account for (Glorot and Bengio 2010, fig. 7).
 BOUND = 1e-3

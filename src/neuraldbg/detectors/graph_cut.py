@@ -55,7 +55,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
         sentence = (
             f"the output of {named(last)} carries no graph, and {len(reached)} parameter(s) below it get no gradient"
         )
-        yield _event(run, sentence, last, ("graph_is_cut", "cut_module_leads_to_loss"), reached)
+        yield _event(run, sentence, last, ("graph_is_cut", "lost_part_is_the_front"), reached)
         return
     flags, gradients = run.series("module.output_requires_grad"), set(run.series("module.output_gradient_norm").names)
     owners = {owner_of(name) for name in reached}

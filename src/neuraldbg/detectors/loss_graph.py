@@ -39,7 +39,7 @@ NEEDS = ("target.min", "target.max", "target.std")
 def detect(run: Run) -> Iterator[SemanticEvent]:
     for stream, term in terms_of(run):
         twice, limited = twice_applied(term), limits_logits(term)
-        single = term.get("class_count") == 1 or (term.get("prediction_shape") or [0])[-1] == 1
+        single = term.get("class_count", (term.get("prediction_shape") or [0])[-1]) == 1
         if single and str((term.get("chain") or [""])[0]) in ("Softmax", "LogSoftmax"):
             yield _event(
                 run, stream, "the softmax runs over a single output and is constant", None, "softmax_over_one_class"

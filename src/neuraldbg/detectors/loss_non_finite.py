@@ -13,7 +13,7 @@ Its gradient is not finite either: without a scaler that skips the step, the wei
 A loss scaler's first steps overflow on purpose and are skipped; single infinite losses then are harmless.
 
 ## References
-IEEE 754-2019.
+IEEE 754-2019, sections 6 and 7 (infinity, NaN and the operations that give them).
 """
 
 from __future__ import annotations

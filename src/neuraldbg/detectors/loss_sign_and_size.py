@@ -50,7 +50,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
     main = [term for term in curve.terms if term["kind"] in BOUNDED_BELOW]
     adversarial = run.adversarial and len(run.curves) > 1
     if main and all(term["sign"] < 0 for term in main) and not adversarial:
-        sentence = f"{main[0]['operation']} enters the loss with a minus sign: training maximizes it"
+        sentence = f"the loss ({main[0]['operation']}) enters with a minus sign: training maximizes it"
         yield _event(run, stream, sentence, "loss_negated", 0.97)
     _, elements = run.series("loss.elements").column(stream)
     for term in curve.terms:
