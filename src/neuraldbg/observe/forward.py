@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from neuraldbg.observe import autograd, kernels, source
+from neuraldbg.observe import autograd, discovery, kernels, source
 from neuraldbg.observe.autograd import Node
 from neuraldbg.observe.quantities import activations, inputs
 from neuraldbg.observe.watched import Watched, details_of, has_mode, kind_of
@@ -71,8 +71,8 @@ class ForwardObserver:
         path = self._watched.module_names.get(id(module))
         if path is not None or kind_of(module) == "loss":
             return path
-        if self._discover and self._depth == 0 and next(module.parameters(), None) is not None:
-            self._watched.add_root(module, self._discovered_name(module))
+        if self._depth == 0 and self._discovers and next(module.parameters(), None) is not None:
+            self._watched.add_root(*discovery.root_of(module, self._watched.roots()))
             return self._watched.module_names.get(id(module))
         if id(module) not in self._unknown:
             self._unknown.add(id(module))
@@ -82,17 +82,10 @@ class ForwardObserver:
                 self._note_unregistered(module)
         return self._watched.module_names.get(id(module))
 
-    def _discovered_name(self, module: nn.Module) -> str:
-        """The variable that holds a discovered model, "" for the first one."""
-        if not list(self._watched.roots()):
-            return ""
-        frame = source.user_frame(2)
-        while frame is not None:
-            for name, value in {**frame.f_globals, **frame.f_locals}.items():
-                if value is module and not name.startswith("_"):
-                    return name
-            frame = frame.f_back
-        return type(module).__name__.lower()
+    @property
+    def _discovers(self) -> bool:
+        """Whether models are looked for: none was given, or the one given is gone and another has taken its place."""
+        return self._discover or next(iter(self._watched.roots()), None) is None
 
     def _note_unregistered(self, module: nn.Module) -> None:
         path = self._watched.name_unregistered(module)

@@ -340,8 +340,11 @@ class Observer:
             self.recorder.release(self.rounds)
         if self.sampling:
             self.update.membership(self.rounds.step)
-        if self.rounds.ends_round(player):
+        ends = self.rounds.ends_round(player)
+        if ends or self.recorder.closed_step == self.rounds.step:
+            # Now, not when the next round begins: by then its forward has been measured too.
             self.recorder.write(self.rounds)
+        if ends:
             self._close_round()
 
     def _close_round(self) -> None:

@@ -179,7 +179,7 @@ def _line() -> str | None:
     """The user's line inside the second forward; None where only library code runs."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not _run.__code__:
-        if not source._is_library(frame.f_code.co_filename):
+        if not source.is_library(frame.f_code.co_filename):
             return source.location(frame)
         frame = frame.f_back  # type: ignore[assignment]
     return None

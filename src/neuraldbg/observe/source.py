@@ -17,7 +17,8 @@ _LIBRARIES = tuple(
 _known: dict[str, bool] = {}
 
 
-def _is_library(filename: str) -> bool:
+def is_library(filename: str) -> bool:
+    """Whether a file is not the user's: of torch, the standard library, an installed package or NeuralDBG."""
     known = _known.get(filename)
     if known is None:
         known = _known[filename] = filename.startswith(("<frozen", "<string")) or filename.startswith(_LIBRARIES)
@@ -30,7 +31,7 @@ def user_frame(depth: int = 1) -> FrameType | None:
         frame: FrameType | None = sys._getframe(depth)
     except ValueError:
         return None
-    while frame is not None and _is_library(frame.f_code.co_filename):
+    while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
