@@ -45,6 +45,11 @@ class Compiling:
         backends = getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", None)
         return bool(self.how or backends)
 
+    @property
+    def inlined(self) -> bool:
+        """Whether calls of compiled code cannot be told from others, so that functionals must stay as they are."""
+        return self.whole or "function" in self.how
+
     def hidden(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         """The callback as a compiler may meet it: run as it is, never traced."""
         if not self.active:
@@ -80,7 +85,7 @@ class Compiling:
             if not torch.compiler.is_compiling() and self._observer.listening:
                 if callable(model) and not isinstance(model, nn.Module):
                     self.how.add("function")
-                if self.active and not before:
+                if (self.active and not before) or self.inlined:
                     self._observer.reinstall()
             return result
 
@@ -105,14 +110,17 @@ class Compiling:
                 return original(module, *args, **kwargs)
             self.how.add("module")
             observer.alarms.keeper.keep(module._orig_mod, args, kwargs)
-            attached = observer.patches.module_hooks_attached
-            if not attached:
-                return original(module, *args, **kwargs)
-            observer.patches.detach_module_hooks()
+            patches = observer.patches
+            attached = patches.module_hooks_attached
+            patches.direct()
+            patches.detach_module_hooks()
             try:
                 return original(module, *args, **kwargs)
             finally:
-                observer.patches.attach_module_hooks()
+                if not self.inlined:
+                    patches.divert()
+                if attached:
+                    patches.attach_module_hooks()
 
         return call
 
@@ -136,3 +144,4 @@ class Compiling:
             return
         if any(operation(node).startswith("CompiledFunction") for node in autograd.walk(root.grad_fn, 30)):
             self.how.add("function")
+            self._observer.patches.direct()

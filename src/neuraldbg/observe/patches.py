@@ -44,6 +44,8 @@ class Patches:
         self._observer = observer
         self._stack = contextlib.ExitStack()
         self._module_hooks: list[Any] = []
+        #: (function, its own code, the code that leads to ours).
+        self._diverted: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
 
     def install(self) -> None:
         observer = self._observer
@@ -66,6 +68,9 @@ class Patches:
             self._divert(stack, "dropout", self._wrap_dropout)
             for owner, name, wrapper in observer.compiling.patches():
                 self._replace(stack, owner, name, wrapper)
+            if observer.compiling.inlined:
+                self.direct()
+            stack.callback(self._diverted.clear)
             stack.callback(self.detach_module_hooks)
             self._stack = stack.pop_all()
 
@@ -105,8 +110,18 @@ class Patches:
 
         stack.callback(undo)
 
-    @staticmethod
-    def _divert(stack: contextlib.ExitStack, name: str, wrap: Callable[[Any], Any]) -> None:
+    def direct(self) -> None:
+        """Functionals run their own code again, which is what a compiler has seen; ``divert`` is the way back."""
+        for function, code, detour in self._diverted:
+            if function.__code__ is detour:
+                function.__code__ = code
+
+    def divert(self) -> None:
+        for function, code, detour in self._diverted:
+            if function.__code__ is code:
+                function.__code__ = detour
+
+    def _divert(self, stack: contextlib.ExitStack, name: str, wrap: Callable[[Any], Any]) -> None:
         """Send calls of a functional through ours, while it stays the same object.
 
         A model may hold ``F.mse_loss`` as an attribute; pickle takes a function by its name and refuses it when another
@@ -130,10 +145,13 @@ class Patches:
         function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         function.__code__ = detour
 
+        self._diverted.append((function, code, detour))
+
         def undo() -> None:
             if function.__code__ is detour:
                 function.__code__ = code
-                del function.__signature__  # type: ignore[attr-defined]
+            if function.__code__ is code:
+                vars(function).pop("__signature__", None)
 
         stack.callback(undo)
 
