@@ -11,8 +11,6 @@ from neuraldbg.verify._replay import Replay
 
 #: Two-sided 95 % quantiles of Student's t, by degrees of freedom.
 _T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-#: A run whose remaining loss is below this share of its first one has not failed.
-_LEARNED = 0.1
 #: Symptoms that consist in a loss that leaves its range.
 _RUNS_AWAY = ("loss_non_finite", "loss_diverged")
 
@@ -22,7 +20,7 @@ class Level:
     """Where a run's loss begins and ends."""
 
     first: float
-    #: At the end of the run; after the onset for a spike; the first one where it left its range.
+    #: Median of the last tenth; for a spike, mean of the worst quarter after the onset.
     end: float
     #: Whether it became non-finite.
     non_finite: bool
@@ -56,10 +54,12 @@ def level(replay: Replay, stream: str, symptom: str, onset: int, orientation: in
     window = max(3, len(oriented) // 10)
     tail = oriented[-window:]
     if symptom == "loss_spike":
-        after = [value for step, value in zip(steps, oriented) if step >= onset]
-        tail = after or tail
+        # Spikes are in the worst quarter of what follows, and are not to outweigh all else by their height. The worst
+        # values are left out: the loss on an offending batch is large also for a model that it did no harm.
+        after = sorted((value for step, value in zip(steps, oriented) if step >= onset), reverse=True) or tail
+        after = after[max(1, len(after) // 50) :] or after
         largest = first + 10 * abs(first)
-        end = statistics.fmean(min(value, largest) for value in tail)
+        end = statistics.fmean(min(value, largest) for value in after[: max(1, len(after) // 4)])
     else:
         end = statistics.median(tail)
     # Also one bad value in the middle counts: the program went on by luck.
@@ -67,13 +67,15 @@ def level(replay: Replay, stream: str, symptom: str, onset: int, orientation: in
     return Level(first, end, bad, min(finite))
 
 
-def failed(one: Level, symptom: str) -> bool:
-    """Whether a run without a change shows the failure."""
+def failed(one: Level, reference: Level, symptom: str) -> bool:
+    """Whether a run without a change shows the failure.
+
+    ``reference`` is the run with the program's own seeds: the one that was diagnosed, over again.
+    """
     if symptom in _RUNS_AWAY:
         return one.ran_away or one.end > 0.9 * one.first
-    if symptom == "silent" or one.first <= 0:
-        return True
-    return one.ran_away or one.end > _LEARNED * one.first
+    floor = min(0.0, one.lowest, reference.lowest)
+    return one.ran_away or one.end - floor >= 0.5 * (reference.end - floor)
 
 
 def effect(without: Level, treated: Level, changes_loss: bool) -> float:

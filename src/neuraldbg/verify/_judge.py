@@ -64,9 +64,12 @@ def pair_effects(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: i
 def placebo_failures(placebo: Mapping[int, Replay], symptom: str, onset: int) -> tuple[int, int]:
     """(failed, judged) of the runs without a change."""
     stream = compare.main_stream([placebo[seed] for seed in sorted(placebo)])
-    levels = [compare.level(replay, stream, symptom, onset) for replay in placebo.values() if replay.usable and stream]
-    known = [one for one in levels if one is not None]
-    return sum(compare.failed(one, symptom) for one in known), len(known)
+    levels = []
+    for _, replay in sorted(placebo.items()):
+        one = compare.level(replay, stream, symptom, onset) if replay.usable and stream else None
+        if one is not None:
+            levels.append(one)
+    return sum(compare.failed(one, levels[0], symptom) for one in levels), len(levels)
 
 
 def judge(arms: Sequence[Arm], placebo: Mapping[int, Replay], symptom: str, onset: int) -> list[Verdict]:
