@@ -89,6 +89,8 @@ class Watched:
         self._signature: tuple[int, ...] = ()
 
     def add_root(self, module: nn.Module, name: str = "") -> None:
+        if _is_compiled(module):
+            module = module._orig_mod  # type: ignore[assignment]
         self._roots.append((name, weakref.ref(module)))
         self.refresh()
 
@@ -114,7 +116,7 @@ class Watched:
             for path, parameter in root.named_parameters():
                 if id(parameter) not in seen:
                     seen.add(id(parameter))
-                    yield _join(name, path), parameter
+                    yield _join(name, _plain(path)), parameter
 
     def refresh(self) -> bool:
         """Read names again; true when modules or parameters were added, removed or replaced."""
@@ -153,13 +155,24 @@ def _held(value: Any) -> Iterable[tuple[str, Any]]:
     return []
 
 
+def _is_compiled(module: nn.Module) -> bool:
+    """Whether a module is the wrapper that torch.compile puts around another one; it has no name of its own."""
+    return type(module).__name__ == "OptimizedModule"
+
+
+def _plain(path: str) -> str:
+    """A path without the names of such wrappers."""
+    return ".".join(part for part in path.split(".") if part != "_orig_mod") if "_orig_mod" in path else path
+
+
 def _join(left: str, right: str) -> str:
     return f"{left}.{right}" if left and right else left or right
 
 
 def _named_modules(root: nn.Module, prefix: str) -> Iterator[tuple[str, nn.Module]]:
     for path, module in root.named_modules():
-        yield _join(prefix, path), module
+        if not _is_compiled(module):
+            yield _join(prefix, _plain(path)), module
 
 
 def parameter_details(parameter: Tensor) -> dict[str, Any]:
