@@ -30,7 +30,8 @@ REMEDY = "Synchronize at that point: the same seed, the same data order, Distrib
 INTERVENTION: str | None = None
 FAILURE_TYPES: tuple[str, ...] = ()
 #: How often it is met, against 1 for an ordinary cause.
-PRIOR = 10.0
+#: High, for what speaks for it is an exact comparison that no healthy run fails.
+PRIOR = 60.0
 #: At least one of these must be present for the cause to be considered.
 REQUIRES: tuple[str, ...] = ("replicas_differ",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
