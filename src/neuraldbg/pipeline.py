@@ -69,8 +69,16 @@ _UNSEEN = "Nothing was trained: no backward pass and no optimizer step were seen
 
 
 def _observer_notes(trace: Trace) -> tuple[str, ...]:
-    """What our own callbacks could not do."""
-    return tuple(f"{fact.data['where']} failed: {fact.data['error']}" for fact in trace.facts("observer.failure"))
+    """What our own callbacks could not do, or could not see."""
+    notes = [f"{fact.data['where']} failed: {fact.data['error']}" for fact in trace.facts("observer.failure")]
+    for fact in trace.facts("model.compiled"):
+        hidden = ", ".join(f"'{name}'" for name in fact.data["unseen"][:3])
+        more = f" and {fact.data['unseen_count'] - 3:,} more" if fact.data["unseen_count"] > 3 else ""
+        notes.append(f"layers inside the compiled model were not seen: {hidden}{more}")
+    left_out = len(trace.series("optimizer.step_left_out").steps)
+    if left_out:
+        notes.append(f"{left_out:,} optimizer steps with values that are not finite were left out, as was asked for")
+    return tuple(notes)
 
 
 def _healthy(run: Run) -> str:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch._dynamo.utils import counters
 
 from neuraldbg import NeuralDbg
+from neuraldbg.pipeline import diagnose
 from neuraldbg.records import Trace
 from neuraldbg.trace_store.reader import read_trace
 
@@ -185,6 +186,7 @@ def test_a_model_that_is_handed_over_compiled_keeps_its_names(tmp_path: Path) ->
         _loop(compiled, optimizer, 60)
     trace = read_trace(tmp_path / "a.ndbg")
     assert "inner.linear.weight" in trace.series("parameter.gradient_norm").names
+    assert any("layers inside the compiled model were not seen" in note for note in diagnose(trace).notes)
     _check(trace, WHOLE)
 
 

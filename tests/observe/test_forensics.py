@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from neuraldbg import NeuralDbg
 from neuraldbg.errors import TrainingFailure
+from neuraldbg.pipeline import diagnose
 from neuraldbg.records import Fact
 from neuraldbg.trace_store.reader import read_trace
 
@@ -176,9 +177,7 @@ def test_raise_stops_before_the_optimizer_with_the_verdict(
 
 
 @pytest.mark.parametrize("make, bad", [(Roots, -1.0), (Lengths, 0.0)])
-def test_skip_leaves_weights_and_state_for_that_step(
-    tmp_path: Path, make: Callable[[], nn.Module], bad: float
-) -> None:
+def test_skip_leaves_weights_and_state_for_that_step(tmp_path: Path, make: Callable[[], nn.Module], bad: float) -> None:
     path = tmp_path / "f.ndbg"
     state, _, _ = _train(make, bad, path, on_non_finite="skip")
     # Batch norm keeps running statistics of what it has read, which the optimizer has nothing to do with.
@@ -187,3 +186,9 @@ def test_skip_leaves_weights_and_state_for_that_step(
     assert set(steps) == {FAILING + 4}
     left_out = read_trace(path).series("optimizer.step_left_out")
     assert list(left_out.steps) == [FAILING]
+
+
+def test_a_step_that_was_left_out_is_in_the_notes(tmp_path: Path) -> None:
+    path = tmp_path / "g.ndbg"
+    _train(Roots, -1.0, path, on_non_finite="skip")
+    assert any("1 optimizer steps" in note for note in diagnose(read_trace(path)).notes)
