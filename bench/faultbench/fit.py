@@ -1,8 +1,9 @@
-"""``python -m bench.faultbench.fit``: counts how often each finding is present under each cause, and writes the counts.
+"""``python -m bench.faultbench.fit``: counts how often each finding is present under each cause, and weighs findings.
 
-Only families that ``split`` allows are counted. The two numbers that are not counts, the temper of the loss-curve
-findings and the prior weight of "nothing failed", are chosen by leaving families out in turn and comparing the mean log
-probability that the runs left out give to what was really wrong with them.
+Only families that ``split`` allows are used. Counts give P(finding | cause). Findings repeat each other, so each
+log-likelihood gets a weight; weights and the priors of "nothing failed" and "something else" maximize the log
+probability of what was really wrong with runs whose family the counts had not seen (families are left out in turn),
+with a Gaussian prior on the logarithm of each weight around its default.
 """
 
 from __future__ import annotations
@@ -14,18 +15,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from bench.faultbench import split
 from neuraldbg.causes import _ranking as ranking
 from neuraldbg.causes._findings import questions
-from neuraldbg.causes._model import NOTHING, Parameters, parameters
+from neuraldbg.causes._model import NOTHING, UNKNOWN, Parameters, default_weight, parameters, row_of
 from neuraldbg.records import Finding
 
 Record = Mapping[str, Any]
 TARGET = Path(__file__).parents[2] / "src" / "neuraldbg" / "causes" / "_likelihoods.json"
-TEMPERS = (0.2, 0.3, 0.45, 0.6)
-PRIORS = (8.0, 15.0, 30.0, 60.0)
-FOLDS = 4
-PRIOR_UNKNOWN = 0.5
+FOLDS = 5
+#: Strength of the prior on the weights, in units of one run's log probability.
+PRIOR_STRENGTH = 3.0
+STEPS = 300
+
+
+def answers_of(record: Record) -> dict[str, Finding]:
+    return {name: Finding(name, present) for name, present in record["findings"].items()}
 
 
 def count(records: Sequence[Record]) -> dict[str, Any]:
@@ -43,60 +50,101 @@ def count(records: Sequence[Record]) -> dict[str, Any]:
     return {"causes": causes, "healthy": healthy}
 
 
-def log_probability(record: Record, numbers: Parameters) -> float:
-    """Log of the probability that the network gives to the truth about a run."""
-    answers = {name: Finding(name, present) for name, present in record["findings"].items()}
-    marginals = ranking.rank(answers, numbers).marginals
+def numbers_from(counts: Mapping[str, Any]) -> Parameters:
+    return parameters(ranking.rules(), list(questions()), counts)
+
+
+def right_answers(record: Record) -> set[str]:
     if record["spec"]["cause"] is None:
-        p = marginals[NOTHING]
-    else:
-        p = max(marginals.get(name, 0.0) for name in (record["label"]["cause"], *record["label"].get("also", ())))
-    return math.log(max(p, 1e-6))
+        return {NOTHING}
+    return {record["label"]["cause"], *record["label"].get("also", ())}
 
 
-def numbers_from(counts: Mapping[str, Any], temper: float, prior: float) -> Parameters:
-    fitted = {**counts, "temper": temper, "prior_nothing": prior, "prior_unknown": PRIOR_UNKNOWN}
-    return parameters(ranking.rules(), list(questions()), fitted)
+class Design:
+    """Log-likelihoods of every finding under every hypothesis of every run that was left out, as padded tensors."""
+
+    def __init__(self, parts: Sequence[tuple[Parameters, Sequence[Record]]], names: Sequence[str]) -> None:
+        rows = [row for numbers, records in parts for record in records if (row := self._row(numbers, record, names))]
+        width = max(len(row[0]) for row in rows)
+        count = len(rows)
+        self.likelihood = torch.zeros(count, width, len(names))
+        self.prior = torch.full((count, width), -1e9)
+        self.kind = torch.full((count, width), 2)
+        self.right = torch.full((count, width), -1e9)
+        for index, (hypotheses, likelihood, prior, right) in enumerate(rows):
+            self.likelihood[index, : len(hypotheses)] = torch.tensor(likelihood)
+            self.prior[index, : len(hypotheses)] = torch.tensor(prior)
+            for position, name in enumerate(hypotheses):
+                self.kind[index, position] = {NOTHING: 0, UNKNOWN: 1}.get(name, 2)
+            self.right[index, right] = 0.0
+
+    @staticmethod
+    def _row(numbers: Parameters, record: Record, names: Sequence[str]) -> tuple[Any, ...] | None:
+        answers = answers_of(record)
+        seen = {name: bool(answer.present) for name, answer in answers.items() if answer.present is not None}
+        hypotheses = [NOTHING, UNKNOWN, *ranking.candidates(answers)]
+        good = right_answers(record)
+        right = [position for position, name in enumerate(hypotheses) if name in good]
+        if not right:
+            return None
+        likelihood, prior = [], []
+        for name in hypotheses:
+            row = row_of(numbers, name, seen)
+            values = [(row[f] if seen[f] else 1 - row[f]) if f in seen else 1.0 for f in names]
+            likelihood.append([math.log(value) for value in values])
+            prior.append(0.0 if name in (NOTHING, UNKNOWN) else math.log(numbers.prior[name]))
+        return hypotheses, likelihood, prior, right
 
 
-def choose(records: Sequence[Record]) -> tuple[float, float]:
-    """Temper and prior with the best mean log probability on families left out."""
-    names = sorted({record["spec"]["family"] for record in records})
-    parts = []
-    for fold in range(FOLDS):
-        out = set(names[fold::FOLDS])
-        kept = count([record for record in records if record["spec"]["family"] not in out])
-        parts.append((kept, [record for record in records if record["spec"]["family"] in out]))
-    best: tuple[float, float, float] | None = None
-    for temper in TEMPERS:
-        for prior in PRIORS:
-            total = sum(log_probability(r, numbers_from(kept, temper, prior)) for kept, left in parts for r in left)
-            mean = total / max(1, len(records))
-            print(f"temper {temper:g}  prior of nothing {prior:g}  mean log probability {mean:.3f}")
-            if best is None or mean > best[0]:
-                best = (mean, temper, prior)
-    assert best is not None
-    return best[1], best[2]
+def learn(design: Design, names: Sequence[str]) -> tuple[dict[str, float], float, float]:
+    """Weights by finding, prior of nothing, prior of something else."""
+    default = torch.tensor([math.log(default_weight(name)) for name in names])
+    weight = default.clone().requires_grad_(True)
+    bias = torch.tensor([math.log(15.0), math.log(0.5)], requires_grad=True)
+    optimizer = torch.optim.Adam([weight, bias], lr=0.05)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        scores = (design.likelihood * weight.exp()).sum(-1) + design.prior
+        scores = scores + torch.cat([bias, torch.zeros(1)])[design.kind]
+        log_probability = torch.logsumexp(scores + design.right, 1) - torch.logsumexp(scores, 1)
+        # A run that is hopeless (its cause looks like another one) shall not bend everything else.
+        loss = -log_probability.clamp(min=-8).sum() + 0.5 * PRIOR_STRENGTH * ((weight - default) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+    print(f"mean log probability of the truth on families left out: {float(log_probability.detach().mean()):.3f}")
+    weights = {name: float(value) for name, value in zip(names, weight.detach().exp())}
+    return weights, float(bias[0].detach().exp()), float(bias[1].detach().exp())
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.faultbench.fit", description=__doc__)
     parser.add_argument("results", nargs="?", default=str(Path(__file__).parent / "results" / "full.jsonl"))
     options = parser.parse_args()
+    torch.set_num_threads(1)
     lines = Path(options.results).read_text().splitlines()
     records = [record for record in map(json.loads, lines) if record.get("kept") and record.get("findings")]
     allowed = split.fit_families()
     records = [record for record in records if record["spec"]["family"] in allowed]
     if not records:
-        print(
-            f"expected kept runs of {', '.join(sorted(allowed))} in {options.results}, found none; run the bench first"
-        )
+        print(f"expected kept runs of the fit families in {options.results}, found none; run the bench first")
         return 1
-    temper, prior = choose(records)
-    counts = count(records)
-    content = {**counts, "temper": temper, "prior_nothing": prior, "prior_unknown": PRIOR_UNKNOWN, "runs": len(records)}
+    families = sorted({record["spec"]["family"] for record in records})
+    parts = []
+    for fold in range(FOLDS):
+        out = set(families[fold::FOLDS])
+        seen = [record for record in records if record["spec"]["family"] not in out]
+        parts.append((numbers_from(count(seen)), [r for r in records if r["spec"]["family"] in out]))
+    names = list(questions())
+    weights, nothing, unknown = learn(Design(parts, names), names)
+    content = {
+        **count(records),
+        "weights": {name: round(value, 4) for name, value in weights.items()},
+        "prior_nothing": round(nothing, 3),
+        "prior_unknown": round(unknown, 4),
+        "runs": len(records),
+    }
     TARGET.write_text(json.dumps(content, sort_keys=True, separators=(",", ":")) + "\n")
-    print(f"{len(records)} runs counted; temper {temper:g}, prior of nothing {prior:g}; written to {TARGET.name}")
+    print(f"{len(records)} runs of {len(families)} families counted; written to {TARGET.name}")
     return 0
 
 

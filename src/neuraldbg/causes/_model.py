@@ -65,8 +65,8 @@ class Parameters:
     ways: Mapping[str, Sequence[str]]
     #: Prior weights by hypothesis.
     prior: Mapping[str, float]
-    #: Log-likelihoods of the symptoms are multiplied by this: they all look at one curve and repeat each other.
-    temper: float
+    #: Finding → what its log-likelihood is multiplied by: findings repeat each other, a fitted weight undoes that.
+    weight: Mapping[str, float]
 
 
 @cache
@@ -83,7 +83,7 @@ def parameters(rules: Mapping[str, ModuleType], findings: Sequence[str], fitted:
         rules: cause → its module.
         findings: names of all findings.
         fitted: ``{"causes": {cause: {finding: [present, measured]}}, "healthy": {finding: [present, measured]},
-            "temper": number}``, or empty.
+            "weights": {finding: number}}``, or empty.
     """
     by_counts: Mapping[str, Mapping[str, Sequence[float]]] = fitted.get("causes", {})
     healthy_counts: Mapping[str, Sequence[float]] = fitted.get("healthy", {})
@@ -114,7 +114,7 @@ def parameters(rules: Mapping[str, ModuleType], findings: Sequence[str], fitted:
     prior[NOTHING] = float(fitted.get("prior_nothing", 12.0))
     prior[UNKNOWN] = float(fitted.get("prior_unknown", 0.5))
     ways = {cause: tuple(rule.REQUIRES) for cause, rule in rules.items()}
-    return Parameters(average, healthy, by_cause, ways, prior, float(fitted.get("temper", 0.6)))
+    return Parameters(average, healthy, by_cause, ways, prior, fitted.get("weights", {}))
 
 
 def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Sequence[str]) -> Posterior:
@@ -126,13 +126,12 @@ def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Seque
         total = 0.0
         for name, present in seen.items():
             p = rows[0][name] if len(rows) == 1 else _noisy_or(rows[0][name], rows[1][name], numbers.average[name])
-            weight = numbers.temper if name in _CURVE else 1.0
-            total += weight * math.log(p if present else 1 - p)
+            total += numbers.weight.get(name, default_weight(name)) * math.log(p if present else 1 - p)
         return total
 
-    scores[(NOTHING,)] = math.log(numbers.prior[NOTHING]) + score([numbers.healthy])
-    scores[(UNKNOWN,)] = math.log(numbers.prior[UNKNOWN]) + score([_flattened(numbers.average)])
-    likelihoods = {cause: _shown_by_one(numbers, cause, seen) for cause in candidates}
+    scores[(NOTHING,)] = math.log(numbers.prior[NOTHING]) + score([row_of(numbers, NOTHING, seen)])
+    scores[(UNKNOWN,)] = math.log(numbers.prior[UNKNOWN]) + score([row_of(numbers, UNKNOWN, seen)])
+    likelihoods = {cause: row_of(numbers, cause, seen) for cause in candidates}
     for cause in candidates:
         scores[(cause,)] = math.log(numbers.prior[cause]) + score([likelihoods[cause]])
     leading = sorted(candidates, key=lambda cause: -scores[(cause,)])[:_PAIR_CANDIDATES]
@@ -156,6 +155,15 @@ def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Seque
     return Posterior(marginals, max(masses, key=lambda key: masses[key]), weights)
 
 
+def row_of(numbers: Parameters, hypothesis: str, seen: Mapping[str, bool]) -> Mapping[str, float]:
+    """P(finding | hypothesis) for every finding, given which ones are present."""
+    if hypothesis == NOTHING:
+        return numbers.healthy
+    if hypothesis == UNKNOWN:
+        return _flattened(numbers.average)
+    return _shown_by_one(numbers, hypothesis, seen)
+
+
 def _shown_by_one(numbers: Parameters, cause: str, seen: Mapping[str, bool]) -> Mapping[str, float]:
     """The cause's row, given that it is a candidate: it shows itself through one of its defining findings at least.
 
@@ -171,6 +179,11 @@ def _shown_by_one(numbers: Parameters, cause: str, seen: Mapping[str, bool]) -> 
     changed = {name: _bounded(row[name] / 3) for name in ways if name in seen and not seen[name]}
     changed[strongest] = max(row[strongest], 0.5)
     return {**row, **changed}
+
+
+def default_weight(finding: str) -> float:
+    """Weight of a finding before fitting: symptoms all look at one curve or one depth profile and repeat each other."""
+    return 0.35 if finding in _SYMPTOMS else 0.9
 
 
 def _noisy_or(one: float, other: float, leak: float) -> float:
@@ -190,20 +203,6 @@ def _flattened(average: Mapping[str, float]) -> Mapping[str, float]:
     """A failure that nothing in the vocabulary names: the symptoms of an average failure, and no specific finding."""
     return {name: p if name in _SYMPTOMS else min(p, 0.03) for name, p in average.items()}
 
-
-#: Findings that all look at the one curve of the loss and repeat each other.
-_CURVE = frozenset(
-    {
-        "loss_non_finite", "loss_ends_above_start", "loss_left_its_best", "loss_at_constant_predictor",
-        "loss_above_constant_predictor", "loss_beats_constant_clearly", "loss_fell_to_little",
-        "loss_never_moved", "loss_fell_then_stopped_early", "loss_still_falling_slowly", "loss_spiked", "loss_noisy",
-        "loss_swings_grow", "accuracy_at_chance", "predictions_do_not_vary", "gradients_unrelated", "gradients_parallel",
-        "gradients_oppose", "updates_small", "updates_tiny", "updates_large", "updates_huge_at_start", "weights_grow",
-        "predicted_decrease_is_large", "gradient_spikes", "gradient_grows_before_trouble",
-        "predictions_chase_batches", "training_far_below_validation_at_end", "gradient_shrinks_over_depth",
-        "gradient_loss_concentrated", "outputs_collapse",
-    }
-)  # fmt: skip
 
 #: Findings that are common, or symptoms: (share among failures, share among healthy runs) before any counting.
 _SYMPTOMS: Mapping[str, tuple[float, float]] = {

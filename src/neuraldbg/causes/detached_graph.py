@@ -35,10 +35,9 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("graph_is_cut",)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
-    "a_module_reads_cut_values": 0.75,
+    "lost_part_is_the_front": 0.75,
     "run_learned_well": 0.2,
     "graph_is_cut": 0.97,
-    "cut_module_leads_to_loss": 0.8,
     "parameters_never_reached": 0.1,
 }
 #: Findings that say where it sits and when it starts; the first one present decides.

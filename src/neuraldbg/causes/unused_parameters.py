@@ -33,11 +33,11 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("parameters_never_reached", "output_is_dropped")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
-    "graph_is_cut": 0.4,
-    "a_module_reads_cut_values": 0.03,
+    "lost_part_is_the_front": 0.03,
+    "graph_is_cut": 0.35,
     "run_learned_well": 0.5,
     "parameters_never_reached": 0.9,
-    "output_is_dropped": 0.3,
+    "output_is_dropped": 0.4,
 }
 #: Findings that say where it sits and when it starts; the first one present decides.
 LOCATED_BY: tuple[str, ...] = ("parameters_never_reached", "output_is_dropped")

@@ -8,7 +8,7 @@ What is left is scaled up by 1 / (1 - p): at 0.9 the noise it adds has three tim
 meant as the share to keep.
 
 ## Evidence
-The probability of the module; `module.training`.
+The probability of the module, `module.training`; fact `model.functional_dropout`.
 
 ## When it is wrong
 Very wide layers bear it.
@@ -34,6 +34,12 @@ MOST, NEARLY_ALL = 0.75, 0.85
 
 
 def detect(run: Run) -> Iterator[SemanticEvent]:
+    for fact in run.trace.facts("model.functional_dropout"):
+        probability = float(fact.data.get("probability") or 0.0)
+        if probability >= MOST:
+            layer = str(fact.data.get("module") or "")
+            where = (fact.step, max(fact.step, run.trace.last_step))
+            yield _event(f"a dropout in {named(layer)}", layer, where, probability, fact.data.get("source"))
     training = run.series("module.training")
     for place in run.trace.places:
         probability = float(place.details.get("probability") or 0.0)
@@ -41,14 +47,19 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
             continue
         steps, mode = training.column(place.name)
         if mode.size and float(np.mean(mode)) > 0.5:
-            yield saw(
-                "wiring_fault",
-                "faulty",
-                (steps[0], steps[-1]),
-                f"{named(place.name)} drops {100 * probability:.0f} % of its input (usual: 10 to 50 %)",
-                layer=place.name,
-                findings=("dropout_removes_most",)
-                + (("dropout_removes_nearly_all",) if probability >= NEARLY_ALL else ()),
-                confidence=0.6 + 0.4 * (probability - MOST) / (1 - MOST),
-                probability=probability,
-            )
+            yield _event(named(place.name), place.name, (int(steps[0]), int(steps[-1])), probability, None)
+
+
+def _event(what: str, layer: str, steps: tuple[int, int], probability: float, source: str | None) -> SemanticEvent:
+    nearly_all = ("dropout_removes_nearly_all",) if probability >= NEARLY_ALL else ()
+    return saw(
+        "wiring_fault",
+        "faulty",
+        steps,
+        f"{what} drops {100 * probability:.0f} % of its input (usual: 10 to 50 %)",
+        layer=layer,
+        findings=("dropout_removes_most", *nearly_all),
+        confidence=0.6 + 0.4 * (probability - MOST) / (1 - MOST),
+        probability=probability,
+        source=source,
+    )

@@ -138,7 +138,7 @@ class UpdateObserver:
                 continue
             total = torch.stack([n.float() for n in torch._foreach_norm(gradients)]).norm() / scale
             before = self._left.get(key)
-            self._left[key] = total if before is None else torch.minimum(torch.as_tensor(before), total)
+            self._left[key] = total if before is None else torch.fmin(torch.as_tensor(before), total)
 
     def after_backward(self, step: int, scale: float) -> None:
         """The norm of all gradients as the backward left them, unscaled: before any clipping."""

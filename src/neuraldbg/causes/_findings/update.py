@@ -184,7 +184,8 @@ def gradients_not_cleared(run: Run) -> Finding:
         return unmeasured()
     at = dict(zip(steps_norm.tolist(), norm.tolist()))
     full = [
-        value > 1e-3 * at.get(step, 0.0) > 0 or value == np.inf for step, value in zip(steps.tolist(), left.tolist())
+        np.isfinite(value) and value > 1e-3 * at.get(step, 0.0) > 0
+        for step, value in zip(steps.tolist(), left.tolist())
     ]
     return when(
         bool(np.mean(full) > 0.8),

@@ -209,14 +209,35 @@ def _functional_owner(run: Run, owner: str, called: set[str]) -> bool:
 
 
 def output_is_dropped(run: Run) -> Finding:
-    """A module with trainable parameters is called, and no path leads from its output to the loss."""
+    """A module with trainable parameters is called, what it reads is trained, and no path leads from it to the loss."""
     lost = _dropped_modules(run)
     if lost is None:
         return unmeasured()
-    if not lost:
+    if not lost or lost_part_is_the_front(run).present:
         return absent()
     return present(
         f"'{lost[-1]}' is called with gradients, and no path leads from its output to the loss", layer=lost[-1]
+    )
+
+
+def lost_part_is_the_front(run: Run) -> Finding:
+    """All modules with parameters up to some call get no gradient, and those called later do: the graph ends between."""
+    rows = run.membership
+    lost = {owner_of(n) for n in _without_gradient(run) if not run.had_gradient.get(n)} & _called(run)
+    if not rows or not run.series("module.output_requires_grad"):
+        return unmeasured()
+    if not lost:
+        return absent()
+    own = {owner_of(name) for name, row in rows.items() if row[0]}
+    order = [
+        p.name for p in sorted(run.trace.places, key=lambda p: p.identifier) if p.kind == "module" and p.name in own
+    ]
+    last = max((order.index(name) for name in lost if name in order), default=-1)
+    front = set(order[: last + 1])
+    return when(
+        bool(front) and last + 1 < len(order) and front <= lost,
+        f"everything up to '{order[last]}' gets no gradient",
+        layer=order[last],
     )
 
 
@@ -236,7 +257,7 @@ def _dropped_modules(run: Run) -> list[str] | None:
 
 
 def graph_is_cut(run: Run) -> Finding:
-    """Trainable parameters below a module get no gradient though their forward runs, and those above it do."""
+    """Trainable parameters get no gradient though their forward runs."""
     rows = run.membership
     if not rows or not run.series("module.output_requires_grad"):
         return unmeasured()
@@ -245,7 +266,6 @@ def graph_is_cut(run: Run) -> Finding:
     lost = [n for n in lost if owner_of(n) in called or _called_above(owner_of(n), called)]
     if not lost:
         return absent()
-    trained = [n for n, row in rows.items() if row[0] and n not in lost]
     flags = run.series("module.output_requires_grad")
     by_name = {name: flags.first[i] for i, name in enumerate(flags.names)}
     # The innermost called module that holds lost parameters and whose output carries no graph, the last one called.
@@ -260,13 +280,11 @@ def graph_is_cut(run: Run) -> Finding:
             f"the output of '{last or 'the model'}' carries no graph, and {len(lost)} parameter(s) below it get no gradient",
             layer=last,
         )
-    place = _common_owner(lost)
     dropped = _dropped_modules(run) or []
-    layer = dropped[-1] if dropped else place
-    if not trained:
-        layer = place
+    last = dropped[-1] if dropped else _common_owner(lost)
     return present(
-        f"{len(lost)} parameter(s) of '{place or 'the model'}' get no gradient though their forward runs", layer=layer
+        f"{len(lost)} parameter(s) of '{_common_owner(lost) or 'the model'}' get no gradient though their forward runs",
+        layer=last,
     )
 
 
@@ -282,23 +300,6 @@ def _last_called(run: Run, names: list[str]) -> str:
     """The outermost of the modules that end latest: places are numbered in the order in which forwards end."""
     order = {place.name: place.identifier for place in run.trace.places if place.kind == "module"}
     return max(names, key=lambda name: order.get(name, -1))
-
-
-def cut_module_leads_to_loss(run: Run) -> Finding:
-    """The output of the module without gradients is used further: what follows it does get gradients."""
-    cut = graph_is_cut(run)
-    if not cut.present or cut.layer is None:
-        return absent() if cut.present is not None else unmeasured()
-    flags = run.series("module.output_requires_grad")
-    by_name = {name: flags.first[i] for i, name in enumerate(flags.names)}
-    return when(
-        by_name.get(cut.layer, 1.0) == 0 or _order(run, cut.layer) >= 0.2, "modules that follow it do get gradients"
-    )
-
-
-def _order(run: Run, layer: str) -> float:
-    names = [place.name for place in sorted(run.trace.places, key=lambda p: p.identifier) if place.kind == "module"]
-    return 1 - (names.index(layer) + 1) / len(names) if layer in names else -1.0
 
 
 def modules_in_eval_mode(run: Run) -> Finding:
@@ -443,27 +444,3 @@ def frozen_parameters_are_in_optimizer(run: Run) -> Finding:
         f"the optimizer holds {len(names)} parameters whose requires_grad is off",
         layer=_common_owner(names) if names else None,
     )
-
-
-def a_module_reads_cut_values(run: Run) -> Finding:
-    """A trained module further on reads values that carry no graph and are not the data: what made them was cut off."""
-    cut = graph_is_cut(run)
-    if not cut.present:
-        return absent() if cut.present is not None else unmeasured()
-    flags, reads, enters = (
-        run.series("module.input_requires_grad"),
-        run.series("module.input_absmax"),
-        run.series("input.absmax"),
-    )
-    if not flags:
-        return unmeasured()
-    order = {place.name: place.identifier for place in run.trace.places if place.kind == "module"}
-    data = {round(float(value), 6) for value in enters.first if np.isfinite(value)}
-    gradients = run.series("module.output_gradient_norm").names
-    for index, name in enumerate(flags.names):
-        later = order.get(name, -1) > order.get(cut.layer or "", 10**9)
-        if flags.first[index] == 0 and later and name in gradients and name in reads.names:
-            first = float(reads.first[reads.names.index(name)])
-            if round(first, 6) not in data:
-                return present(f"'{name}' trains on values of '{cut.layer}' that carry no graph", layer=cut.layer)
-    return absent()

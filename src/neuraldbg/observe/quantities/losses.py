@@ -5,7 +5,8 @@ Quantities (place kind ``loss``, one place per term): ``prediction.mean``, ``pre
 ``target.mean``, ``target.std``, ``target.min``, ``target.max``, ``target.nonfinite`` (count), ``target.out_of_range``
 (share), ``target.classes`` (present in the batch), ``target.top_share``, ``target.entropy`` (nats, of the batch's class
 ids), ``target.top_class``, ``prediction.top_share``, ``prediction.accuracy``,
-``prediction.rare_recall`` (share of the samples outside the commonest class that are recognized), ``prediction.entropy`` (nats, of the mean
+``prediction.rare_recall`` (share of the samples outside the commonest class that are recognized;
+-1 in a batch without such samples), ``prediction.entropy`` (nats, of the mean
 prediction), ``loss.term_constant`` (what the best constant predictor reaches on the batch), ``loss.per_element`` (what a
 mean reduction would give where the reduction is a sum), ``loss.elements``.
 """
@@ -164,7 +165,9 @@ def _cross_entropy(pending: Pending, place: int, term: Term, histogram: ClassHis
         # How many of the samples outside the batch's commonest class are recognized.
         rare = weight * (safe != shares.argmax()).float()
         hits = ((predicted == safe).float() * rare).sum()
-        pending.add("prediction.rare_recall", place, torch.where(rare.sum() > 0, hits / rare.sum().clamp_min(1.0), 1.0))
+        pending.add(
+            "prediction.rare_recall", place, torch.where(rare.sum() > 0, hits / rare.sum().clamp_min(1.0), -1.0)
+        )
         predicted_counts = torch.zeros(classes, device=table.device).index_add_(0, predicted, weight)
         pending.add("prediction.top_share", place, predicted_counts.amax() / count)
         mean_prediction = table.exp().mean(0)
@@ -201,7 +204,9 @@ def _binary(pending: Pending, place: int, term: Term) -> None:
         positives = (values > 0.5).float()
         rare = torch.where(positive < 0.5, positives, 1 - positives)
         hits = (rare * (decided == (values > 0.5)).float()).sum()
-        pending.add("prediction.rare_recall", place, torch.where(rare.sum() > 0, hits / rare.sum().clamp_min(1.0), 1.0))
+        pending.add(
+            "prediction.rare_recall", place, torch.where(rare.sum() > 0, hits / rare.sum().clamp_min(1.0), -1.0)
+        )
     pending.add("loss.elements", place, float(prediction.numel()))
     if target.dim() >= 1 and target.shape[0] > 1:
         pending.add("target.batch_spread", place, kernels.spread_over_batch(kernels.rows(target, 65536)))
