@@ -97,6 +97,6 @@ def watched(folder: Path, loop: Callable[[Callable[..., Any]], Any], *, clean: b
     torch.manual_seed(0)
     loop(block)
     trace = block.trace
-    if clean:
-        assert failures(trace) == []
+    if clean and failures(trace):
+        raise AssertionError("\n".join(failures(trace)))
     return trace

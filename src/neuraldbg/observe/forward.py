@@ -68,6 +68,10 @@ class ForwardObserver:
     # names -------------------------------------------------------------------------------------------------------
 
     def _path(self, module: nn.Module) -> str | None:
+        if self._depth == 0 and self._watched.forget_dead():
+            # Names go by identity, and a new model may lie where the old one was.
+            self._places.clear()
+            self._unknown.clear()
         path = self._watched.module_names.get(id(module))
         if path is not None or kind_of(module) == "loss":
             return path

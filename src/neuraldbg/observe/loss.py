@@ -87,7 +87,7 @@ class LossObserver:
 
     def value(self, root: Tensor, place: Hashable, frame: FrameType | None, step: int) -> float | None:
         """Record the loss of a backward; its value when reading it does not wait for a device."""
-        if root.numel() != 1:
+        if root.numel() != 1 or root.is_complex() or root.is_meta:
             return None
         stream = self._streams.get(place)
         if stream is None:

@@ -198,13 +198,17 @@ def _library_term(node: Node, kind: str, sign: int, factor: float, outer: str) -
     return term
 
 
+def _is_number(value: Any, wanted: float) -> bool:
+    return isinstance(value, (int, float)) and value == wanted
+
+
 def _handmade_term(node: Node, sign: int, factor: float, reduction: str) -> Term | None:
     """(prediction - target) squared or absolute, written by hand."""
     name = operation(node)
     kind = None
     inner: Node | None = None
     below = children(node)
-    if (name == "Pow" and saved(node, "exponent") == 2 and len(below) == 1) or (
+    if (name == "Pow" and _is_number(saved(node, "exponent"), 2) and len(below) == 1) or (
         name == "Mul" and len(below) == 2 and below[0] is below[1]
     ):
         kind, inner = "handmade_square", below[0]

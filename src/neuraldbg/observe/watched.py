@@ -100,6 +100,14 @@ class Watched:
             if module is not None:
                 yield name, module
 
+    def forget_dead(self) -> bool:
+        """Drop models that are gone, and their names; true when there was one."""
+        if all(reference() is not None for _, reference in self._roots):
+            return False
+        self._roots = [(name, reference) for name, reference in self._roots if reference() is not None]
+        self.refresh()
+        return True
+
     def modules(self) -> Iterator[tuple[str, nn.Module]]:
         """Every watched module once, with its path."""
         seen: set[int] = set()

@@ -1,0 +1,411 @@
+"""Unusual input: each has a stated behaviour, and none makes a callback of ours fail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers.watching import Watching, failures, watched
+from neuraldbg import NeuralDbg
+from neuraldbg.errors import UsageError
+from neuraldbg.records import Trace
+
+
+def train(
+    block: Any,
+    model: nn.Module,
+    loss_of: Callable[[nn.Module], Tensor],
+    optimizer: Any = None,
+    steps: int = 4,
+) -> None:
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.01)
+    with block(model):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss_of(model).backward()
+            optimizer.step()
+
+
+def squared(*shape: int) -> Callable[[nn.Module], Tensor]:
+    return lambda model: model(torch.randn(*shape)).pow(2).mean()
+
+
+def finite(trace: Trace, quantity: str, place: str | None = None) -> int:
+    return int(np.isfinite(trace.scalar(quantity, place)[1]).sum())
+
+
+def test_a_model_without_parameters_is_watched_as_far_as_it_goes(tmp_path: Path) -> None:
+    def loop(block: Any) -> None:
+        weight = nn.Parameter(torch.randn(3))
+        model = nn.Sequential(nn.Tanh(), nn.Flatten())
+        train(block, model, lambda m: m(torch.randn(4, 3) * weight).pow(2).mean(), torch.optim.SGD([weight], lr=0.1))
+
+    trace = watched(tmp_path, loop)
+    assert trace.steps == 4
+    assert finite(trace, "loss.value") == 4
+    assert finite(trace, "module.output_std", "0") == 4
+
+
+def test_a_block_with_no_step_says_that_nothing_was_trained(tmp_path: Path) -> None:
+    block = Watching(tmp_path)
+    with block(nn.Linear(2, 2)) as debugger:
+        pass
+    assert debugger.diagnosis().outcome == "unseen"
+    assert not debugger.explain_failure()
+    with pytest.raises(IndexError, match="0 steps"):
+        debugger.explain_failure()[0]
+    assert failures(block.trace) == []
+
+
+def test_a_block_that_was_never_entered_says_so() -> None:
+    assert NeuralDbg().diagnosis().outcome == "unseen"
+    assert not NeuralDbg().explain_failure()
+
+
+def test_a_single_step(tmp_path: Path) -> None:
+    trace = watched(tmp_path, lambda block: train(block, nn.Linear(3, 1), squared(4, 3), steps=1))
+    assert trace.steps == 1 and finite(trace, "loss.value") == 1
+
+
+def test_forwards_without_any_backward(tmp_path: Path) -> None:
+    block, model = Watching(tmp_path), nn.Linear(3, 1)
+    with block(model) as debugger:
+        for _ in range(5):
+            model(torch.randn(4, 3))
+    assert debugger.diagnosis().outcome == "unseen"
+    assert "Nothing was trained" in debugger.diagnosis().summary
+    assert failures(block.trace) == []
+
+
+def test_an_empty_batch(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+
+    def nothing(m: nn.Module) -> Tensor:
+        return F.mse_loss(m(torch.zeros(0, 3)), torch.zeros(0, 1))
+
+    trace = watched(tmp_path, lambda block: train(block, model, lambda m: m(torch.zeros(0, 3)).sum()))
+    assert trace.steps == 4
+    mean = watched(tmp_path, lambda block: train(block, model, nothing))
+    assert np.isinf(mean.scalar("loss.value")[1]).all()  # the mean of nothing is NaN, kept as not finite
+
+
+def test_inputs_without_dimensions_and_of_integers(tmp_path: Path) -> None:
+    class Odd(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gain, self.table = nn.Parameter(torch.ones(())), nn.Embedding(5, 2)
+
+        def forward(self, level: Tensor, ids: Tensor, mask: Tensor, count: int, name: str, none: None) -> Tensor:
+            return self.gain * level + (self.table(ids) * mask[:, None]).sum()
+
+    arguments = (torch.tensor(2.0), torch.tensor([1, 4]), torch.tensor([True, False]), 3, "x", None)
+    trace = watched(tmp_path, lambda block: train(block, Odd(), lambda m: m(*arguments)))
+    assert trace.scalar("input.mean", "[0]")[1].tolist() == [2.0] * 4
+    assert trace.scalar("input.max", "[1]")[1].tolist() == [4.0] * 4
+    assert finite(trace, "parameter.gradient_norm", "gain") == 4
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.SparseAdam])
+def test_sparse_gradients_have_norms_of_their_values(optimizer: Any, tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Embedding(6, 3, sparse=True))
+    stepper = optimizer(model.parameters(), lr=0.1)
+    trace = watched(
+        tmp_path,
+        lambda block: train(block, model, lambda m: m(torch.tensor([1, 1, 4])).sum(), stepper),
+    )
+    # Row 1 twice gives 2 per entry, row 4 gives 1.
+    expected = math.sqrt(3 * 4 + 3 * 1)
+    np.testing.assert_allclose(trace.scalar("parameter.gradient_norm", "0.weight")[1], expected, rtol=1e-6)
+
+
+def test_complex_parameters_count_as_pairs_of_reals(tmp_path: Path) -> None:
+    class Wave(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.phase = nn.Parameter(torch.randn(3, dtype=torch.complex64))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x * self.phase
+
+    gradients = []
+
+    def loss_of(model: nn.Module) -> Tensor:
+        loss = model(torch.randn(4, 3).to(torch.complex64)).abs().pow(2).mean()
+        (gradient,) = torch.autograd.grad(loss, list(model.parameters()), retain_graph=True)
+        gradients.append(torch.linalg.vector_norm(gradient).item())
+        return loss
+
+    trace = watched(tmp_path, lambda block: train(block, Wave(), loss_of))
+    np.testing.assert_allclose(trace.scalar("parameter.gradient_norm", "phase")[1], gradients, rtol=1e-5)
+    assert finite(trace, "parameter.update_norm", "phase") == 4
+
+
+def test_meta_tensors_have_no_numbers_and_are_left_alone(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Dropout(0.5), nn.Linear(4, 1)).to("meta")
+    trace = watched(tmp_path, lambda block: train(block, model, lambda m: m(torch.randn(8, 3, device="meta")).mean()))
+    assert trace.steps == 4
+    assert not trace.series("loss.value") and not trace.series("parameter.gradient_norm")
+
+
+def test_part_of_a_model_on_meta(tmp_path: Path) -> None:
+    class Partly(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.unused = nn.Linear(3, 1), nn.Linear(3, 1, device="meta")
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.used(x)
+
+    model = Partly()
+    stepper = torch.optim.SGD(model.used.parameters(), lr=0.1)
+    trace = watched(tmp_path, lambda block: train(block, model, squared(4, 3), stepper))
+    assert finite(trace, "parameter.gradient_norm", "used.weight") == 4
+
+
+def test_lazy_modules_get_their_shape_at_the_first_forward(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.LazyLinear(1))
+
+    def loop(block: Any) -> None:
+        with block(model):
+            optimizer = None
+            for _ in range(3):
+                loss = model(torch.randn(4, 3)).pow(2).mean()
+                optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.1)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+    assert finite(watched(tmp_path, loop), "parameter.gradient_norm", "0.weight") == 3
+
+
+class Custom(torch.optim.Optimizer):
+    """A subclass with an unusual group and no learning rate."""
+
+    def __init__(self, parameters: Any) -> None:
+        super().__init__(parameters, {"speed": 0.1, "betas": (0.9,), "note": None, "lr": None})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.sub_(group["speed"] * parameter.grad.sign())
+
+
+class DuckTyped:
+    """Not an Optimizer at all."""
+
+    def __init__(self, parameters: Any) -> None:
+        self.parameters = list(parameters)
+
+    def zero_grad(self) -> None:
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    def step(self) -> None:
+        with torch.no_grad():
+            for parameter in self.parameters:
+                parameter -= 0.1 * parameter.grad
+
+
+def test_a_custom_optimizer_is_an_optimizer(tmp_path: Path) -> None:
+    model = nn.Linear(3, 1)
+    trace = watched(tmp_path, lambda block: train(block, model, squared(4, 3), Custom(model.parameters())))
+    assert trace.meta["counts"]["optimizer_steps"] == 4
+    np.testing.assert_allclose(trace.scalar("parameter.update_norm", "weight")[1], 0.1 * math.sqrt(3), rtol=1e-4)
+
+
+def test_steps_of_a_duck_typed_optimizer_are_counted_by_backwards(tmp_path: Path) -> None:
+    model = nn.Linear(3, 1)
+    trace = watched(tmp_path, lambda block: train(block, model, squared(4, 3), DuckTyped(model.parameters())))
+    assert (trace.steps, trace.meta["counts"]["counted_by"]) == (4, "backward")
+    assert finite(trace, "loss.value") == 4
+
+
+def test_a_rate_that_is_a_tensor(tmp_path: Path) -> None:
+    model = nn.Linear(3, 1)
+    stepper = torch.optim.Adam(model.parameters(), lr=torch.tensor(0.01), capturable=False, foreach=False)
+    trace = watched(tmp_path, lambda block: train(block, model, squared(4, 3), stepper))
+    assert trace.scalar("optimizer.learning_rate")[1].tolist() == pytest.approx([0.01])
+
+
+def test_an_optimizer_without_gradients(tmp_path: Path) -> None:
+    def loop(block: Any) -> None:
+        model = nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with block(model):
+            for _ in range(3):
+                optimizer.step()
+
+    assert watched(tmp_path, loop).steps == 3
+
+
+def test_a_backward_from_many_numbers_has_no_loss_value_and_counts(tmp_path: Path) -> None:
+    def loop(block: Any) -> None:
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with block(model):
+            for _ in range(3):
+                optimizer.zero_grad()
+                output = model(torch.randn(4, 3))
+                output.backward(gradient=torch.ones_like(output))
+                optimizer.step()
+                optimizer.zero_grad()
+                output = model(torch.randn(4, 3))
+                torch.autograd.backward([output[:, 0].sum(), output[:, 1]], [None, torch.ones(4)])
+                optimizer.step()
+
+    trace = watched(tmp_path, loop)
+    assert trace.steps == 6
+    assert finite(trace, "gradient.norm") == 6
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_losses_in_double_precision_and_of_one_element(shape: tuple[int, ...], tmp_path: Path) -> None:
+    model, values = nn.Linear(3, 1).double(), []
+
+    def loss_of(m: nn.Module) -> Tensor:
+        loss = m(torch.randn(4, 3, dtype=torch.float64)).pow(2).mean().reshape(shape)
+        values.append(loss.item())
+        return loss
+
+    trace = watched(tmp_path, lambda block: train(block, model, loss_of))
+    np.testing.assert_allclose(trace.scalar("loss.value")[1], values, rtol=1e-12)
+
+
+def test_a_complex_root_with_a_gradient(tmp_path: Path) -> None:
+    def loop(block: Any) -> None:
+        weight = nn.Parameter(torch.randn((), dtype=torch.complex64))
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        with block(None):
+            for _ in range(3):
+                optimizer.zero_grad()
+                (weight * weight).backward(gradient=torch.ones((), dtype=torch.complex64))
+                optimizer.step()
+
+    assert watched(tmp_path, loop).steps == 3
+
+
+class Wrapper(nn.Module):
+    """As DataParallel does: the model is an attribute ``module``, and outputs go through."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.module(*args, **kwargs)
+
+
+@pytest.mark.parametrize("wrap", [Wrapper, nn.DataParallel])
+def test_a_wrapper_around_the_watched_model_changes_no_name(wrap: Any, tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+
+    def loop(block: Any) -> None:
+        wrapped = wrap(model)
+        optimizer = torch.optim.SGD(wrapped.parameters(), lr=0.1)
+        with block(model):
+            for _ in range(3):
+                optimizer.zero_grad()
+                wrapped(torch.randn(4, 3)).pow(2).mean().backward()
+                optimizer.step()
+
+    trace = watched(tmp_path, loop)
+    assert finite(trace, "parameter.gradient_norm", "0.weight") == 3
+    assert finite(trace, "module.output_std", "1") == 3
+
+
+def test_modules_and_parameters_made_during_training_get_names(tmp_path: Path) -> None:
+    def loop(block: Any) -> None:
+        model = nn.Sequential(nn.Linear(3, 4))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with block(model):
+            for step in range(6):
+                if step == 3:
+                    model.append(nn.Linear(4, 2))
+                    optimizer.add_param_group({"params": model[1].parameters()})
+                optimizer.zero_grad()
+                model(torch.randn(4, 3)).pow(2).mean().backward()
+                optimizer.step()
+
+    trace = watched(tmp_path, loop)
+    assert trace.scalar("parameter.gradient_norm", "1.weight")[0].tolist() == [3, 4, 5]
+    assert trace.scalar("module.output_std", "1")[0].tolist() == [3, 4, 5]
+
+
+def test_modules_used_out_of_order_are_linked_as_the_data_flows(tmp_path: Path) -> None:
+    model = nn.ModuleDict({"last": nn.Linear(4, 1), "first": nn.Linear(3, 4), "middle": nn.Linear(4, 4)})
+    trace = watched(
+        tmp_path,
+        lambda block: train(
+            block, model, lambda m: m["last"](m["middle"](m["first"](torch.randn(8, 3)).tanh()).tanh()).pow(2).mean()
+        ),
+    )
+    edges = {(edge.source, edge.target) for edge in trace.flow}
+    assert {("first", "middle"), ("middle", "last"), ("last", "<loss>")} <= edges
+    assert not {("last", "middle"), ("middle", "first")} & edges
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_model_that_is_replaced_in_the_loop_is_followed(given: bool, tmp_path: Path) -> None:
+    def loop(block: Any) -> None:
+        model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+        with block(model if given else None):
+            for part in range(2):
+                optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+                for _ in range(3):
+                    optimizer.zero_grad()
+                    model(torch.randn(4, 3)).pow(2).mean().backward()
+                    optimizer.step()
+                if part == 0:
+                    del optimizer
+                    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+
+    trace = watched(tmp_path, loop)
+    assert trace.steps == 6
+    assert trace.scalar("parameter.gradient_norm", "0.weight")[0].tolist() == list(range(6))
+
+
+def test_exponents_masks_and_steps_in_the_loss_that_are_tensors(tmp_path: Path) -> None:
+    model, power = nn.Linear(3, 2), torch.tensor([2.0, 3.0])
+
+    def loss_of(m: nn.Module) -> Tensor:
+        y = m(torch.randn(4, 3))
+        return (y - 1).abs().pow(power).mean() + (y * torch.ones(2)).masked_fill(y > 0, 0.0).sum() / torch.tensor(3.0)
+
+    assert watched(tmp_path, lambda block: train(block, model, loss_of)).steps == 4
+
+
+def test_nested_and_ragged_inputs(tmp_path: Path) -> None:
+    class Deep(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(3, 1)
+
+        def forward(self, batch: dict[str, Any]) -> Tensor:
+            return torch.cat([self.inner(item) for item in batch["items"]])
+
+    batch = {"items": [torch.randn(2, 3), torch.randn(5, 3)], "names": ["a", object()], "self": None}
+    batch["self"] = batch
+    trace = watched(tmp_path, lambda block: train(block, Deep(), lambda m: m(batch).pow(2).mean()))
+    assert trace.scalar("module.calls", "inner")[1].tolist()[0] == 2
+
+
+@pytest.mark.parametrize("wrong", [42, "model", nn.Linear, [nn.Linear(2, 2)]])
+def test_what_is_no_model_is_an_error_that_says_what_to_pass(wrong: Any) -> None:
+    with pytest.raises(UsageError, match=r"expects a torch.nn.Module or nothing, found"):
+        NeuralDbg(wrong)
+
+
+@pytest.mark.parametrize("setting", [{"preset": "fast"}, {"on_non_finite": "explode"}])
+def test_a_wrong_setting_is_an_error_that_lists_the_right_ones(setting: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match=r"expects .* found"):
+        NeuralDbg(**setting)
