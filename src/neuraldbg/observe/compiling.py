@@ -39,8 +39,7 @@ class Compiling:
     def active(self) -> bool:
         """Whether something was compiled in this process: then a compiler must meet none of our code.
 
-        Our callbacks are hidden from it, which costs them a microsecond each; and no class gets another ``forward``,
-        which would be one more function to compile.
+        Our callbacks are hidden from it, which costs them a microsecond each.
         """
         backends = getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", None)
         return bool(self.how or backends)
@@ -109,7 +108,9 @@ class Compiling:
             if torch.compiler.is_compiling() or not observer.listening:
                 return original(module, *args, **kwargs)
             self.how.add("module")
-            observer.alarms.keeper.keep(module._orig_mod, args, kwargs)
+            compiled: nn.Module = module._orig_mod  # type: ignore[assignment]
+            observer.alarms.keeper.leave(type(compiled))
+            observer.alarms.keeper.keep(compiled, args, kwargs)
             patches = observer.patches
             attached = patches.module_hooks_attached
             patches.direct()

@@ -6,9 +6,8 @@ gets the original back when the block is left. Instances carry nothing of ours, 
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,9 +39,10 @@ class InputKeeper:
     """Keeps the last call of each outermost module until ``release``."""
 
     def __init__(self) -> None:
-        self._stack = contextlib.ExitStack()
         self._roots: set[int] = set()
-        self._classes: set[type[nn.Module]] = set()
+        #: Class → what puts its own forward back.
+        self._classes: dict[type[nn.Module], Callable[[], None]] = {}
+        self._compiled: set[type[nn.Module]] = set()
         self._calls: dict[int, KeptCall] = {}
         self._open = False
 
@@ -54,9 +54,10 @@ class InputKeeper:
     def close(self) -> None:
         """Let go of everything and put the classes back."""
         self._open = False
-        self._stack.close()
-        self._roots.clear()
+        for undo in self._classes.values():
+            undo()
         self._classes.clear()
+        self._roots.clear()
         self._calls.clear()
 
     def watch(self, roots: Iterable[tuple[str, nn.Module]]) -> None:
@@ -65,16 +66,21 @@ class InputKeeper:
             if id(module) not in self._roots:
                 self._watch(module)
 
+    def leave(self, owner: type[nn.Module]) -> None:
+        """A module of this class is compiled: a ``forward`` of ours would be one more function to compile."""
+        self._compiled.add(owner)
+        if owner in self._classes:
+            self._classes.pop(owner)()
+
     def _watch(self, module: nn.Module) -> None:
         if "forward" in vars(module):
             return
         owner = type(module)
-        if isinstance(module, torch.jit.ScriptModule) or owner.__name__ in ("OptimizedModule", "GraphModule"):
+        if isinstance(module, torch.jit.ScriptModule) or owner.__name__ == "GraphModule" or owner in self._compiled:
             return
         self._roots.add(id(module))
         if owner in self._classes:
             return
-        self._classes.add(owner)
         original = owner.forward
         had = "forward" in vars(owner)
 
@@ -94,7 +100,7 @@ class InputKeeper:
                 else:
                     del owner.forward
 
-        self._stack.callback(undo)
+        self._classes[owner] = undo
 
     def keep(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """Keep one call, until the step is over."""

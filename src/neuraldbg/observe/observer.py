@@ -101,7 +101,7 @@ class Observer:
         self.alarms.keeper.open(self._roots_to_keep())
 
     def _roots_to_keep(self) -> list[tuple[str, nn.Module]]:
-        return [] if self.compiling.active else list(self.watched.roots())
+        return [] if self.compiling.inlined else list(self.watched.roots())
 
     def reinstall(self) -> None:
         """Something was compiled: a compiler may meet our callbacks from now on."""
