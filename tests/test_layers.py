@@ -31,6 +31,7 @@ LAYERS = {
     "causes": 3,
     "verify": 3,
     "report": 3,
+    "remedies": 3,
     "testing": 3,
     "measures": 2,
     "records": 1,
@@ -39,7 +40,7 @@ LAYERS = {
     "errors": 0,
 }
 
-MAY_IMPORT_TORCH = {"observe", "verify", "session", "integrations", "pytest_plugin"}
+MAY_IMPORT_TORCH = {"observe", "verify", "session", "remedies", "integrations", "pytest_plugin"}
 #: The demos are training scripts that come with the command line; they import torch when they are run.
 MAY_IMPORT_TORCH_WHEN_RUN = {"cli/demo.py", "cli/demos"}
 

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from neuraldbg.pipeline import diagnose
     from neuraldbg.records import CausalHypothesis, Diagnosis, SemanticEvent
     from neuraldbg.session import NeuralDbg
+    from neuraldbg.verify import verify
 
 __version__ = "0.1.0"
 
-__all__ = ["CausalHypothesis", "Diagnosis", "NeuralDbg", "SemanticEvent", "__version__", "diagnose"]
+__all__ = ["CausalHypothesis", "Diagnosis", "NeuralDbg", "SemanticEvent", "__version__", "diagnose", "verify"]
 
 #: Public name → the module that defines it.
 _HOMES = {
@@ -25,6 +26,7 @@ _HOMES = {
     "NeuralDbg": "neuraldbg.session",
     "SemanticEvent": "neuraldbg.records",
     "diagnose": "neuraldbg.pipeline",
+    "verify": "neuraldbg.verify",
 }
 
 
@@ -32,7 +34,9 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'neuraldbg' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(home), name)
+    module = import_module(home)
+    # verify is a folder that can be called: as an attribute it is the same thing, whichever import came first.
+    value = globals()[name] = module if home == f"{__name__}.{name}" else getattr(module, name)
     return value
 
 

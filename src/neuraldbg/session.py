@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -27,6 +28,7 @@ from neuraldbg.records import (
     Explanations,
     SemanticEvent,
 )
+from neuraldbg.records.verdict import Verification
 from neuraldbg.trace_store.location import new_trace_path
 from neuraldbg.trace_store.reader import read_trace, write_diagnosis
 from neuraldbg.trace_store.writer import TraceWriter
@@ -240,6 +242,22 @@ class NeuralDbg:
         from neuraldbg.graph.build import coupled_failures
 
         return coupled_failures(self.diagnosis())
+
+    def verify(self, train: Callable[[], Any], **options: Any) -> Verification:
+        """Put the hypotheses to the test: train again without what each blames, beside runs without a change.
+
+        Args:
+            train: builds the model and trains it, without arguments; called once per run, in a process of its own.
+            options: as of ``neuraldbg.verify``.
+
+        Raises:
+            UsageError: the block is still open, or an argument cannot be used.
+        """
+        from neuraldbg.verify import verify
+
+        if self._open:
+            raise UsageError("verify expects a block that was left, found it open; call it after the with statement")
+        return verify(train, self.diagnosis(), **options)
 
     def export_mermaid_causal_graph(self) -> str:
         """The causal graph of the run as a Mermaid flowchart."""

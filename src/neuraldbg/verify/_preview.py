@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from neuraldbg.records.hypothesis import CausalHypothesis
@@ -20,14 +20,25 @@ def preview(verdict: Verdict, hypothesis: CausalHypothesis, places: Mapping[str,
         return tuple(line for line in (words, hypothesis.source or "") if line)
     place, rewrite = _REWRITES[verdict.intervention]
     for position in (hypothesis.source, places.get(place)):
-        line = source_line(position)
-        after = rewrite(line, verdict) if line else None
-        if position and line and after is not None and after != line:
-            lines = [words, position, f"- {line.strip()}"]
+        for near, line in _lines_near(position, _NEAR.get(verdict.intervention, (0,))):
+            after = rewrite(line, verdict)
+            if after is None or after == line:
+                continue
             indent = line[: len(line) - len(line.lstrip())]
-            lines += [f"+ {part.removeprefix(indent).rstrip()}" for part in after.rstrip().split("\n")]
-            return tuple(line for line in lines if line)
+            changed = [f"+ {part.removeprefix(indent).rstrip()}" for part in after.rstrip().split("\n")]
+            return tuple(text for text in (words, near, f"- {line.strip()}", *changed) if text)
     return tuple(line for line in (words, hypothesis.source or places.get(place, "")) if line)
+
+
+def _lines_near(position: str | None, offsets: Iterable[int]) -> Iterator[tuple[str, str]]:
+    """(file:line, line) at a position and near it, in the order of the offsets."""
+    file, _, number = (position or "").rpartition(":")
+    if not number.isdigit():
+        return
+    for offset in offsets:
+        line = source_line(f"{file}:{int(number) + offset}")
+        if line:
+            yield f"{file}:{int(number) + offset}", line
 
 
 def source_line(position: str | None) -> str | None:
@@ -120,4 +131,16 @@ _REWRITES: Mapping[str, tuple[str, Rewrite]] = {
         lambda line, verdict: line.replace(".sum()", ".mean()").replace('reduction="sum"', 'reduction="mean"'),
     ),
     "lower_dropout": ("module", _first_of(_set("p", "0.1"), _set("dropout", "0.1"))),
+}
+
+#: Where to look besides the line itself: the call of a loss stands below what feeds it, arguments below the call.
+_NEAR: Mapping[str, Iterable[int]] = {
+    "drop_redundant_softmax": range(0, -13, -1),
+    "average_loss": range(0, -6, -1),
+    "train_mode": range(0, -13, -1),
+    "lower_learning_rate": range(0, 5),
+    "raise_learning_rate": range(0, 5),
+    "lower_weight_decay": range(0, 5),
+    "lower_momentum": range(0, 5),
+    "reset_adam": range(0, 5),
 }
