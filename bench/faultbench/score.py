@@ -101,8 +101,8 @@ def summary(records: Sequence[Record], tool: str = "neuraldbg") -> dict[str, flo
         "place": mean(one.place for one in sick if one.place is not None),
         "step": mean(one.step for one in sick),
         "alarms": mean(any(entry["confidence"] >= ALARM for entry in said) for said in well),
-        "alarms_any": mean(bool(said) for said in well),
-        "calibration": calibration_error(pairs),
+        "said": mean(bool(said) for said in well),
+        "ece": calibration_error(pairs),
     }
 
 
