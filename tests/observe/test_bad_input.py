@@ -371,7 +371,11 @@ def test_a_model_that_is_replaced_in_the_loop_is_followed(given: bool, tmp_path:
 
     trace = watched(tmp_path, loop)
     assert trace.steps == 6
-    assert trace.scalar("parameter.gradient_norm", "0.weight")[0].tolist() == list(range(6))
+    steps = [*trace.scalar("parameter.gradient_norm", "0.weight")[0]]
+    if not given:
+        # Found by its variable; where the interpreter still holds the old one it gets that as its name.
+        steps += [*trace.scalar("parameter.gradient_norm", "model.0.weight")[0]]
+    assert steps == list(range(6))
 
 
 def test_exponents_masks_and_steps_in_the_loss_that_are_tensors(tmp_path: Path) -> None:
