@@ -48,7 +48,8 @@ def browser() -> Iterator[Any]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
     try:
-        driver.set_page_load_timeout(60)
+        driver.set_page_load_timeout(120)
+        driver.set_script_timeout(120)
         driver.execute_cdp_cmd("Network.enable", {})
         driver.execute_cdp_cmd(
             "Network.emulateNetworkConditions",

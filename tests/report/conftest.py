@@ -188,7 +188,7 @@ def named(request: pytest.FixtureRequest) -> tuple[str, Diagnosis]:
     return request.param, DIAGNOSES[request.param]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def diagnoses() -> dict[str, Diagnosis]:
     """All diagnoses by name."""
     return dict(DIAGNOSES)

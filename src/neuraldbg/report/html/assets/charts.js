@@ -27,7 +27,7 @@ function plot(element, plan) {
     ],
     axes: [axis({ size: 34, values: plan.xTicks || ((u, ticks) => ticks.map(short)), incrs: plan.xIncrements }),
       axis({ size: 62, incrs: plan.log ? [1, 2, 5, 10, 20, 50, 100] : undefined,
-        values: (u, ticks) => ticks.map((tick) => short(plan.log ? 10 ** tick : tick)) })],
+        values: (u, ticks) => ticks.map((tick) => (plan.digits ? String(Number(tick.toPrecision(plan.digits))) : short(plan.log ? 10 ** tick : tick))) })],
   };
   // A number that was not positive has no place on a logarithmic axis.
   const rows = plan.series.map((line) => plan.log ? line.values.map((v) => (v !== null && v > 0 ? Math.log10(v) : null)) : line.values);
@@ -48,6 +48,7 @@ function mark(u, step, sign, ink, dash) {
   context.lineTo(x, u.bbox.top + (sign === "onset" ? u.bbox.height : 14 * ratio));
   context.stroke();
   context.font = 11 * ratio + "px system-ui";
+  context.textAlign = "left";
   if (x > u.bbox.left + u.bbox.width * 0.9) context.textAlign = "right";
   context.fillText(sign, x + (context.textAlign === "right" ? -3 : 3) * ratio, u.bbox.top + (sign === "onset" ? 26 : 11) * ratio);
   context.restore();

@@ -167,7 +167,7 @@ function drawLayer() {
     + ", lowest " + short(Math.min(...known)) + ", highest " + short(Math.max(...known)) + "." : map.metric.title + " of " + label + ": no finite number.";
   byId("layer-words").textContent = words + (broken === null ? "" : " Not finite from " + stepsOf(broken) + ".") + (unknown ? " Not measured in " + unknown + " of " + xs.length + " columns." : "");
   byId("layer-chart").setAttribute("aria-label", byId("layer-words").textContent);
-  plot(byId("layer-chart"), { xs, series: [{ label: map.metric.title, values }], height: 200 });
+  plot(byId("layer-chart"), { xs, series: [{ label: map.metric.title, values }], height: 200, digits: 4 });
 }
 
 function drawDepth() {
