@@ -91,9 +91,7 @@ def effect_on(name: str, program: str) -> tuple[float, Replay]:
     stream = compare.main_stream([without])
     assert stream is not None
     before = compare.level(without, stream, symptom, onset, orientation)
-    assert before is not None and compare.failed(before, before, symptom), (
-        f"{program} does not fail: {before}"
-    )
+    assert before is not None and compare.failed(before, before, symptom), f"{program} does not fail: {before}"
     best: tuple[float, Replay] | None = None
     for strength in rule.STRENGTHS:
         plan = Plan(name, Target(cause_of(program), step=onset, steps=STEPS), strength, steps=STEPS)

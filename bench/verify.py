@@ -1,0 +1,198 @@
+"""How often does verification confirm the right cause, and how often a wrong one?
+
+    python -m bench.verify [--field 20] [--fault 20] [--seeds 3] [--minutes 10] [--only CAUSE] [--out FILE]
+
+Each run is recorded and diagnosed as it is. Then its top three hypotheses are verified, and with them a wrong one that
+is put in on purpose: the first cause, in a fixed shuffled order, that is neither the right one nor accepted, that has an
+intervention, and that the diagnosis did not name. It gets the probability that the diagnosis gives it, at least 0.05.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from neuraldbg import NeuralDbg, verify
+from neuraldbg.records import CausalHypothesis, Diagnosis
+from neuraldbg.verify.interventions import against, all_interventions
+
+#: Probability of a cause that the diagnosis does not even consider.
+PUT_IN = 0.05
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program with a known fault."""
+
+    name: str
+    cause: str
+    also: tuple[str, ...]
+    #: Trains inside of ``with session(model):``.
+    train: Callable[[Callable[..., Any]], Any]
+
+
+def field_cases() -> Iterator[Case]:
+    """The faulty programs of bench/field_cases."""
+    for path in sorted(Path(__file__).parent.glob("field_cases/*.py")):
+        specification = importlib.util.spec_from_file_location(path.stem, path)
+        assert specification is not None and specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(module)
+        if module.META.get("cause") in (None, "none"):
+            continue
+        yield Case(
+            path.stem,
+            module.META["cause"],
+            tuple(module.META.get("also", ())),
+            lambda session, module=module: module.run(0, False, session),
+        )
+
+
+def fault_cases() -> Iterator[Case]:
+    """Sick runs of FaultBench, in its own mixed order."""
+    from bench.faultbench import runs
+    from bench.faultbench.loop import run
+
+    for spec in runs.specs(quick=True):
+        if spec.cause is None:
+            continue
+        recipe = runs.recipe_of(spec)[0]
+        yield Case(
+            spec.key,
+            spec.cause,
+            recipe.label.also,
+            lambda session, spec=spec: run(runs.recipe_of(spec)[0], session),
+        )
+
+
+def diagnose_case(case: Case, folder: Path) -> Diagnosis:
+    """Record one run and explain it."""
+    sessions: list[NeuralDbg] = []
+
+    def session(model: Any = None) -> NeuralDbg:
+        sessions.append(NeuralDbg(model, path=folder / f"{len(sessions)}.ndbg"))
+        return sessions[-1]
+
+    with contextlib.suppress(RuntimeError, ValueError, IndexError):
+        case.train(session)
+    return sessions[0].diagnosis()
+
+
+def judge_case(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
+    """Verify the top hypotheses of a case and a wrong one; None where nothing was found to have failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        diagnosis = diagnose_case(case, Path(folder))
+        if not diagnosis.hypotheses:
+            return None
+        right = {case.cause, *case.also}
+        named = {hypothesis.cause: hypothesis for hypothesis in diagnosis.candidates}
+        possible = sorted({cause for rule in all_interventions().values() for cause in rule.CAUSES})
+        random.Random(case.name).shuffle(possible)
+        top = diagnosis.hypotheses[:3]
+        shown = {hypothesis.cause for hypothesis in top}
+        put_in = next(cause for cause in possible if cause not in right | shown)
+        onset = diagnosis.symptom.step if diagnosis.symptom else 0
+        wrong = named.get(put_in) or CausalHypothesis(put_in, "", None, None, (onset, onset), PUT_IN)
+        tried = Diagnosis(
+            diagnosis.outcome, diagnosis.summary, diagnosis.steps, diagnosis.symptom, hypotheses=(*top, wrong)
+        )
+        result = verify(
+            lambda: case.train(lambda model=None: contextlib.nullcontext()), tried, top=4, seeds=seeds, jobs=jobs
+        )
+    rows = [
+        {
+            "cause": verdict.cause,
+            "right": verdict.cause in right,
+            "able": against(verdict.cause) is not None,
+            "put_in": verdict.cause == put_in,
+            "verdict": verdict.verdict,
+            "prior": verdict.prior,
+            "posterior": verdict.posterior,
+            "effect": verdict.effect,
+            "reason": verdict.reason,
+        }
+        for verdict in result.verdicts
+    ]
+    best = result.best
+    return {
+        "case": case.name,
+        "cause": case.cause,
+        "before": top[0].cause in right,
+        "after": best is not None and best.cause in right,
+        "runs": result.runs,
+        "verdicts": rows,
+    }
+
+
+def print_figures(name: str, results: list[dict[str, Any]]) -> None:
+    """The three figures that the bench is about."""
+    rows = [row for result in results for row in result["verdicts"]]
+
+    def share(chosen: list[dict[str, Any]]) -> str:
+        confirmed = sum(row["verdict"] == "confirmed" for row in chosen)
+        return f"{confirmed} of {len(chosen)}" + (f" ({confirmed / len(chosen):.0%})" if chosen else "")
+
+    able = [row for row in rows if row["able"]]
+    before, after = (sum(result[key] for result in results) for key in ("before", "after"))
+    print(f"\n{name}: {len(results)} runs")
+    print(
+        f"  right hypotheses confirmed, of those that an intervention exists for: {share([r for r in able if r['right']])}"
+    )
+    print(f"  right hypotheses refuted: {sum(r['right'] and r['verdict'] == 'refuted' for r in able)}")
+    print(
+        f"  wrong hypotheses of the diagnosis confirmed: {share([r for r in able if not r['right'] and not r['put_in']])}"
+    )
+    print(f"  wrong hypotheses put in on purpose confirmed: {share([r for r in able if r['put_in']])}")
+    print(f"  first cause right: {before} before, {after} after, of {len(results)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--field", type=int, default=20, help="field cases")
+    parser.add_argument("--fault", type=int, default=20, help="runs of FaultBench")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=10.0, help="no run is begun after this time")
+    parser.add_argument("--only", default="", help="one cause")
+    parser.add_argument("--out", default="", help="file for all verdicts, one run a line")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    end = time.monotonic() + 60 * chosen.minutes
+    for name, cases, count in (("field cases", field_cases, chosen.field), ("FaultBench", fault_cases, chosen.fault)):
+        if count <= 0:
+            continue
+        wanted = [case for case in cases() if not chosen.only or case.cause == chosen.only]
+        random.Random(0).shuffle(wanted)
+        results: list[dict[str, Any]] = []
+        for case in wanted:
+            if len(results) >= count or time.monotonic() > end:
+                break
+            begin = time.monotonic()
+            result = judge_case(case, chosen.seeds, chosen.jobs)
+            if result is None:
+                print(f"{case.name}: nothing was found to have failed", flush=True)
+                continue
+            results.append(result)
+            told = ", ".join(
+                f"{row['cause']}{' (right)' if row['right'] else ''} {row['verdict']}" for row in result["verdicts"]
+            )
+            print(f"{case.name} [{case.cause}] {time.monotonic() - begin:.0f} s: {told}", flush=True)
+            if chosen.out:
+                with Path(chosen.out).open("a") as file:
+                    file.write(json.dumps(result) + "\n")
+        print_figures(name, results)
+
+
+if __name__ == "__main__":
+    main()
