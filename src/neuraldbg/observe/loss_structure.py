@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from neuraldbg.observe import autograd
@@ -118,7 +119,7 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
             reduction = "mean" if name == "Mean" or reduction == "mean" else "sum"
         if name in _SCALAR_STEPS or name in _THROUGH:
             step = _constant_factor(node, name)
-            if name == "Div" and len(below) == 1 and isinstance(saved(node, "other"), Tensor):
+            if name == "Div" and len(below) == 1 and _is_computed(saved(node, "other")):
                 # A division by a count that was computed (a masked mean) averages, whatever the count is.
                 step, reduction = None, _COUNTED
             for index, child in enumerate(below):
@@ -172,6 +173,17 @@ def _constant_factor(node: Node, name: str) -> float | None:
     if not isinstance(other, (int, float)) or other == 0 or not math.isfinite(other):
         return None
     return float(other) if name == "Mul" else 1.0 / float(other)
+
+
+def _is_computed(divisor: Any) -> bool:
+    """Whether a divisor is a tensor that was computed; a Python number is kept as a tensor too, but a weaker one.
+
+    A Python number leaves the type of any tensor of its kind as it is: that is the only mark it bears.
+    """
+    if not isinstance(divisor, Tensor):
+        return False
+    weak = torch.tensor(1, dtype=torch.float16 if divisor.is_floating_point() else torch.int32)
+    return divisor.dim() > 0 or divisor.dtype == weak.dtype or torch.result_type(divisor, weak) != weak.dtype
 
 
 def _library_term(node: Node, kind: str, sign: int, factor: float, outer: str) -> Term:
