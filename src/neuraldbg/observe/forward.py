@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from neuraldbg.observe import autograd, discovery, kernels, source
 from neuraldbg.observe.autograd import Node
+from neuraldbg.observe.batched import Batch
 from neuraldbg.observe.quantities import activations, inputs
 from neuraldbg.observe.watched import Watched, details_of, has_mode, kind_of
 
@@ -42,7 +43,7 @@ class ForwardObserver:
         self._discover = discover
         #: Node of a module's output → paths of the modules that returned it, innermost first.
         self.owners: dict[Node, list[str]] = {}
-        #: Node of a module's output → the detached output, until the backward is over.
+        #: Node of a module's output → the output, until the backward is over.
         self.values: dict[Node, Tensor] = {}
         self.saved_tensors_hooked = False
         self._calls: dict[int, int] = {}
@@ -53,6 +54,7 @@ class ForwardObserver:
         self._dropouts: set[str] = set()
         self._inside_dropout_module = False
         self._stack: list[str] = []
+        self._batch = Batch(recorder.pending)
         self._depth = 0
         self._evaluating = False
         self._evaluation_forwards = 0
@@ -188,11 +190,18 @@ class ForwardObserver:
 
     def _measure(self, module: nn.Module, place: int, args: Any, main: Tensor) -> None:
         pending = self._recorder.pending
-        activations.measure_output(pending, place, module, main, self._offset)
+        batch = self._batch
+        if batch.takes(main):
+            batch.output(place, main, activations.channel_dimension(module, main))
+        else:
+            activations.measure_output(pending, place, module, main, self._offset)
         kind = kind_of(module)
         first = next((t for t in activations.tensors_in(args) if kernels.is_number_tensor(t)), None)
         if first is not None and kind in ("linear", "convolution", "norm", "recurrent", "activation", "attention"):
-            activations.measure_input(pending, place, first, self._offset)
+            if batch.takes(first):
+                batch.input(place, first)
+            else:
+                activations.measure_input(pending, place, first, self._offset)
         if (
             kind == "norm"
             and isinstance(module, nn.modules.batchnorm._BatchNorm)
@@ -217,7 +226,7 @@ class ForwardObserver:
                 if path not in paths:
                     paths.append(path)
                 if tensor.numel() <= 1_000_000:
-                    self.values[node] = tensor.detach()
+                    self.values[node] = tensor
 
     # inputs and evaluation ---------------------------------------------------------------------------------------
 
@@ -303,10 +312,11 @@ class ForwardObserver:
         found = self.values.get(node)
         if found is None:
             found = self.values.get(autograd.skip_rearranging(node))
-        return found
+        return found.detach() if found is not None else None
 
     def close_step(self) -> None:
-        """The forwards of this backward are over: count calls."""
+        """The forwards of this backward are over: reduce what waits and count calls."""
+        self._batch.flush()
         for place, calls in self._calls.items():
             if calls != self._calls_before.get(place):
                 self._recorder.add("module.calls", place, float(calls))
@@ -318,6 +328,7 @@ class ForwardObserver:
 
     def release(self) -> None:
         """Let go of everything that keeps a graph alive, and of hooks on tensors that the user may keep."""
+        self._batch.flush()
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()

@@ -43,6 +43,7 @@ class UpdateObserver:
         self._names: dict[int, str] = {}
         self._settings: dict[int, str] = {}
         self._rates_now: dict[int, list[Any]] = {}
+        self._parameter_places: dict[tuple[int, str], int] = {}
         self._rates: dict[tuple[int, int], float] = {}
         self._snapshots: dict[int, _Snapshot] = {}
         self._gradients_before: dict[int, tuple[Tensor, float]] = {}
@@ -70,7 +71,12 @@ class UpdateObserver:
         name = self._watched.parameter_names.get(id(parameter))
         if name is None:
             return None
-        return self._recorder.place("parameter", name, parameter_details(parameter))
+        key = (id(parameter), name)
+        place = self._parameter_places.get(key)
+        if place is None:
+            place = self._recorder.place("parameter", name, parameter_details(parameter))
+            self._parameter_places[key] = place
+        return place
 
     # settings ----------------------------------------------------------------------------------------------------
 
@@ -165,7 +171,8 @@ class UpdateObserver:
         recorder = self._recorder
         held = [p for group in optimizer.param_groups for p in group["params"]]
         mine = [p for p in held if id(p) in self._watched.parameter_names and p.device.type != "meta" and p.numel()]
-        outside = [p for _, p in self._watched.parameters() if p.grad is not None and self._is_orphan(p)]
+        anywhere = self._held()
+        outside = [p for _, p in self._watched.parameters() if id(p) not in anywhere and p.grad is not None]
         for parameter in outside[:500]:
             place = self._parameter_place(parameter)
             if place is not None:
@@ -207,12 +214,10 @@ class UpdateObserver:
         self.place(optimizer)
         return self._names[id(optimizer)]
 
-    def _is_orphan(self, parameter: Tensor) -> bool:
-        for reference in self._optimizers.values():
-            optimizer = reference()
-            if optimizer is not None and any(parameter is p for g in optimizer.param_groups for p in g["params"]):
-                return False
-        return True
+    def _held(self) -> set[int]:
+        """Identities of all parameters that some optimizer holds."""
+        optimizers = [optimizer for reference in self._optimizers.values() if (optimizer := reference()) is not None]
+        return {id(p) for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
 
     def _measure_initial(self, parameters: list[Tensor]) -> None:
         for parameter in parameters:

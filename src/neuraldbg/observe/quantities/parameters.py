@@ -26,6 +26,8 @@ _TOTAL_SAMPLE = 200_000
 def dense(gradient: Tensor) -> Tensor:
     """A strided view of a gradient; sparse gradients give their values, complex ones their real pairs."""
     gradient = gradient.detach()
+    if type(gradient) is Tensor and gradient.layout is torch.strided and not gradient.is_complex():
+        return gradient  # asking a tensor for an attribute that it lacks is slow
     to_local = getattr(gradient, "to_local", None)
     if to_local is not None:
         gradient = to_local()
