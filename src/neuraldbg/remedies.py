@@ -102,13 +102,12 @@ class AdaptiveGradient:
         own = set(self._model.parameters())
         self._correct([p for group in optimizer.param_groups for p in group["params"] if p in own])
 
-    @torch.no_grad()
     def _correct(self, parameters: list[torch.Tensor]) -> None:
         held = [p for p in parameters if p.grad is not None and not p.grad.is_sparse and p.grad.numel()]
         if not held:
             return
         # One transfer for all, not one per parameter.
-        norms = torch.stack([p.grad.float().norm().to(held[0].device) for p in held]).tolist()  # type: ignore[union-attr]
+        norms = torch.stack([p.grad.detach().float().norm().to(held[0].device) for p in held]).tolist()
         for parameter, norm in zip(held, norms):
             if not math.isfinite(norm) or norm == 0:
                 continue
@@ -128,5 +127,5 @@ class AdaptiveGradient:
             self.lowered += 1
         else:
             return 1.0
-        parameter.grad.mul_(factor)  # type: ignore[union-attr]
+        parameter.grad.detach().mul_(factor)
         return factor

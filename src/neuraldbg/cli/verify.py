@@ -224,7 +224,7 @@ def _as_json(diagnosis: Diagnosis, result: Verification | None) -> str:
             return {key: plain(item) for key, item in value.items()}
         return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
-    data = {"outcome": diagnosis.outcome, "summary": diagnosis.summary, "verification": None}
+    data: dict[str, Any] = {"outcome": diagnosis.outcome, "summary": diagnosis.summary, "verification": None}
     if result is not None:
-        data["verification"] = plain(asdict(result))  # type: ignore[assignment]
+        data["verification"] = plain(asdict(result))
     return json.dumps(data, indent=2)
