@@ -183,7 +183,7 @@ def _shown_by_one(numbers: Parameters, cause: str, seen: Mapping[str, bool]) -> 
 
 def default_weight(finding: str) -> float:
     """Weight of a finding before fitting: symptoms all look at one curve or one depth profile and repeat each other."""
-    return 0.35 if finding in _SYMPTOMS else 0.9
+    return 0.35 if finding in _SYMPTOMS else 1.2
 
 
 def _noisy_or(one: float, other: float, leak: float) -> float:

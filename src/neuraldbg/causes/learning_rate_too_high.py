@@ -45,6 +45,7 @@ REQUIRES: tuple[str, ...] = (
 )
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "spike_after_learning": 0.1,
     "explosion_precedes": 0.3,
     "run_learned_well": 0.02,
     "updates_huge_at_start": 0.6,

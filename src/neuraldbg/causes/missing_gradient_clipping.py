@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("gradient_spikes", "gradient_grows_before_trouble")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "spike_after_learning": 0.85,
     "explosion_precedes": 0.3,
     "run_learned_well": 0.02,
     "gradient_spikes": 0.9,

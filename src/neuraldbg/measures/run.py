@@ -75,6 +75,18 @@ class Run:
         finite = np.flatnonzero(np.isfinite(curve.values))
         return int(curve.steps[finite[low + above[0]]])
 
+    def learned_to(self, share: float) -> bool:
+        """Whether the loss ends below a share of its start and of a constant guess, and stayed finite.
+
+        A setting that is unusual is no fault of a run that learns all the same. A first loss that is huge by itself (see
+        ``constant``) does not make what follows look learned: the start counts no more than the constant guess.
+        """
+        curve = self.loss
+        if curve is None or curve.count < 20 or self.bad_step is not None or curve.first <= 0:
+            return False
+        start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
+        return abs(curve.end) < share * start
+
     # optimizer ----------------------------------------------------------------------------------------------------
 
     @cached_property

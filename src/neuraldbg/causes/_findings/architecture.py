@@ -212,8 +212,8 @@ def recurrent_weights_expand(run: Run) -> Finding:
 
 
 def _activation(run: Run, quantity: str, operations: set[str], stage: str) -> list[tuple[float, Place]]:
-    pick = early if stage == "early" else late
-    values = pick(run.trace, quantity)
+    # The very first observation: later ones show what the first updates did.
+    values = early(run.trace, quantity, 1) if stage == "early" else late(run.trace, quantity)
     return [
         (values[place.name], place)
         for place in run.series(quantity).places
@@ -398,6 +398,8 @@ def _initial_scales(run: Run) -> list[tuple[float, Place]]:
 
 def initial_weights_large(run: Run) -> Finding:
     """A weight matrix starts at more than three times what its fan-in asks for."""
+    if run.learned_to(0.55):
+        return absent()
     scales = _initial_scales(run)
     if not scales:
         return unmeasured()
@@ -413,6 +415,8 @@ def initial_weights_large(run: Run) -> Finding:
 
 def embedding_used_as_output_starts_large(run: Run) -> Finding:
     """An embedding with unit spread also makes the logits: they start with a spread of sqrt(width)."""
+    if run.learned_to(0.55):
+        return absent()
     stds = run.series("parameter.initial_std")
     calls = {p.name: p for p in run.trace.places if p.kind == "module" and p.details.get("kind") == "embedding"}
     shapes = {p.name: p.details.get("shape") for p in run.trace.places if p.kind == "parameter"}
@@ -433,6 +437,8 @@ def embedding_used_as_output_starts_large(run: Run) -> Finding:
 
 def initial_weights_small(run: Run) -> Finding:
     """At least half of the weight matrices start below a seventh of what their fan-in asks for, without being zero."""
+    if run.learned_to(0.55):
+        return absent()
     scales = [(value, place) for value, place in _initial_scales(run)]
     if not scales:
         return unmeasured()
@@ -449,6 +455,8 @@ def initial_weights_small(run: Run) -> Finding:
 
 def a_layer_starts_small(run: Run) -> Finding:
     """Some inner weight matrix starts below a twentieth of what its fan-in asks for, without being zero."""
+    if run.learned_to(0.55):
+        return absent()
     scales = _initial_scales(run)
     if not scales:
         return unmeasured()
@@ -463,7 +471,9 @@ def a_layer_starts_small(run: Run) -> Finding:
 
 def outputs_large_at_start(run: Run) -> Finding:
     """A module turns an ordinary input into outputs more than five times as large, at step 0."""
-    inputs, outputs = early(run.trace, "module.input_std", 2), early(run.trace, "module.output_std", 2)
+    if run.learned_to(0.55):
+        return absent()
+    inputs, outputs = early(run.trace, "module.input_std", 1), early(run.trace, "module.output_std", 1)
     if not outputs:
         return unmeasured()
     best = (0.0, "")
@@ -672,6 +682,8 @@ def a_module_makes_non_finite_values(run: Run) -> Finding:
 
 def outputs_overflow_at_once(run: Run) -> Finding:
     """At step 0, with untouched weights and ordinary inputs, outputs reach 1e4 times the inputs' size or overflow."""
+    if run.learned_to(0.55):
+        return absent()
     outputs = run.series("module.output_absmax")
     inputs = early(run.trace, "input.absmax", 1)
     if not outputs or not outputs.values.shape[0]:

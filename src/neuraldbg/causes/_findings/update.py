@@ -183,10 +183,10 @@ def gradients_not_cleared(run: Run) -> Finding:
     if left.size < 3 or run.optimizer_steps < 3:
         return unmeasured()
     at = dict(zip(steps_norm.tolist(), norm.tolist()))
-    full = [
-        np.isfinite(value) and value > 1e-3 * at.get(step, 0.0) > 0
-        for step, value in zip(steps.tolist(), left.tolist())
-    ]
+    pairs = [(value, at.get(step, 0.0)) for step, value in zip(steps.tolist(), left.tolist())]
+    full = [value > 1e-3 * now > 0 for value, now in pairs if math.isfinite(value) and math.isfinite(now)]
+    if len(full) < 3:
+        return unmeasured()
     return when(
         bool(np.mean(full) > 0.8),
         f"gradients are not cleared: each backward finds those of the steps before (norm {np.median(left):.3g})",
@@ -356,6 +356,8 @@ def learning_rate_collapsed_early(run: Run) -> Finding:
 
 def momentum_extreme(run: Run) -> Finding:
     """Momentum (or beta1) at 0.98 or more."""
+    if run.learned_to(0.2):
+        return absent()
     momentum = run.setting("momentum")
     betas = run.setting("betas")
     value = float(momentum) if isinstance(momentum, (int, float)) and momentum else None
@@ -448,6 +450,8 @@ def adam_step_oversized(run: Run) -> Finding:
 
 def adam_beta2_unusual(run: Run) -> Finding:
     """beta2 outside 0.9 to 0.9999, or below beta1."""
+    if run.learned_to(0.2):
+        return absent()
     betas = run.setting("betas")
     if not isinstance(betas, list) or len(betas) < 2:
         return absent() if run.optimizers else unmeasured()
@@ -460,6 +464,8 @@ def adam_beta2_unusual(run: Run) -> Finding:
 
 def adam_epsilon_unusual(run: Run) -> Finding:
     """Epsilon of 1e-4 or more for an adaptive optimizer."""
+    if run.learned_to(0.2):
+        return absent()
     epsilon = run.setting("eps")
     if not isinstance(epsilon, (int, float)):
         return absent() if run.optimizers else unmeasured()
@@ -482,6 +488,8 @@ def adam_epsilon_vanishes_in_half(run: Run) -> Finding:
 
 def weight_decay_dominates(run: Run) -> Finding:
     """The decay term outweighs the gradient, or the decay alone would shrink the weights to nothing in this run."""
+    if run.learned_to(0.2):
+        return absent()
     decay = run.setting("weight_decay")
     if not run.optimizers:
         return unmeasured()
@@ -584,3 +592,22 @@ def spike_without_trigger(run: Run) -> Finding:
             if at.size and before.sum() >= 5 and at.max() > 3 * max(float(np.max(column[before][-40:])), 1e-12):
                 return absent()
     return present(f"at step {spike.step} neither the data nor the learning rate did anything unusual", step=spike.step)
+
+
+def spike_after_learning(run: Run) -> Finding:
+    """The first gradient spike comes after step 15, when the loss had fallen by a fifth at least."""
+    spike = gradient_spikes(run)
+    curve = run.loss
+    if spike.present is None or curve is None:
+        return unmeasured()
+    if not spike.present or spike.step is None or spike.step < 15:
+        return absent()
+    before = curve.values[(curve.steps < spike.step) & np.isfinite(curve.values)]
+    if before.size < 10:
+        return absent()
+    reached = float(np.median(before[-10:]))
+    return when(
+        reached < 0.8 * curve.first,
+        f"the loss had fallen to {reached:.3g} before the spike at step {spike.step}",
+        step=spike.step,
+    )
