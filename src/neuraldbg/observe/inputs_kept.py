@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from neuraldbg.observe.quantities.activations import tensors_in
-
 
 @dataclass
 class KeptCall:
@@ -35,6 +33,17 @@ class KeptCall:
         return any(tensor._version != version for tensor, version in self.versions)
 
 
+_Autocast = tuple[tuple[str, torch.dtype], ...]
+_Call = tuple[nn.Module, tuple[Any, ...], dict[str, Any], list[tuple[Tensor, int]], _Autocast]
+_any_autocast: Callable[[], bool] = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
+
+
+def _autocast() -> _Autocast:
+    return tuple(
+        (device, torch.get_autocast_dtype(device)) for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)
+    )
+
+
 class InputKeeper:
     """Keeps the last call of each outermost module until ``release``."""
 
@@ -43,7 +52,7 @@ class InputKeeper:
         #: Class → what puts its own forward back.
         self._classes: dict[type[nn.Module], Callable[[], None]] = {}
         self._compiled: set[type[nn.Module]] = set()
-        self._calls: dict[int, KeptCall] = {}
+        self._calls: dict[int, _Call] = {}
         self._open = False
 
     def open(self, roots: Iterable[tuple[str, nn.Module]]) -> None:
@@ -104,23 +113,16 @@ class InputKeeper:
 
     def keep(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """Keep one call, until the step is over."""
-        if not torch.is_grad_enabled():
-            return
-        versions = [
-            (tensor, tensor._version)
-            for tensor in tensors_in((args, keywords) if keywords else args)
-            if not tensor.is_inference()
-        ]
-        autocast = tuple(
-            (device, torch.get_autocast_dtype(device))
-            for device in ("cpu", "cuda")
-            if torch.is_autocast_enabled(device)
-        )
-        self._calls[id(module)] = KeptCall(module, args, keywords, versions, autocast)
+        # Called at every step: versions of plain arguments only, autocast only where some is on.
+        if torch.is_grad_enabled():
+            versions = [(value, value._version) for value in args if type(value) is Tensor and not value.is_inference()]
+            if keywords:
+                versions += [(value, value._version) for value in keywords.values() if type(value) is Tensor]
+            self._calls[id(module)] = (module, args, keywords, versions, _autocast() if _any_autocast() else ())
 
     def calls(self) -> list[KeptCall]:
         """The last call of each outermost module in this step, in order."""
-        return list(self._calls.values())
+        return [KeptCall(*call) for call in self._calls.values()]
 
     def release(self) -> None:
         self._calls.clear()

@@ -162,7 +162,8 @@ class Observer:
     def on_backward_begins(self, tensors: Any) -> None:
         if self.sampling or not self._quickly(self._quick_backward, tensors):
             self._backward_begins(tensors)
-        self.alarms.raise_if_due(self.rounds.step)
+        if self.alarms.due is not None:
+            self.alarms.raise_if_due(self.rounds.step)
 
     def _quickly(self, method: Callable[[Any], bool], argument: Any) -> bool:
         """The short way of a step that is not observed; false where something is new and the long way is due."""
@@ -182,7 +183,7 @@ class Observer:
 
     def _quick_backward(self, root: Any) -> bool:
         """A backward from a known line with a loss on the CPU: its value is kept, and nothing else is done."""
-        frame = source.user_frame(4)
+        frame = source.user_frame(5)
         if frame is None or frame.f_back is None:
             return False
         turn = self._turns.get((id(frame.f_code), frame.f_lasti, frame.f_back.f_lasti))
@@ -321,9 +322,13 @@ class Observer:
             self._optimizer_stepped(optimizer)
 
     def _quick_optimizer_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
-        if self.rounds.optimizer_steps == 0:
+        rounds = self.rounds
+        player = _player(optimizer)
+        if rounds.optimizer_steps == 0 or not rounds.ends_round(player) or self.recorder.closed_step == rounds.round:
             return False
-        self._stepped(optimizer, skipped=False)
+        rounds.optimizer_stepped(player, False)
+        self.update.stepped(optimizer)
+        self._close_round()
         return True
 
     @guarded
