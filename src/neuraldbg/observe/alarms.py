@@ -32,6 +32,7 @@ class Alarms:
         self._forward = forward
         self.policy = policy
         self.keeper = InputKeeper()
+        recorder.pending.on_late_loss = self.late_loss
         #: Called with the kind of alarm where the policy is "raise"; its error reaches the user's loop.
         self.on_raise: Callable[[str, int], None] | None = None
         #: What the policy makes of this step: None, or the kind of alarm.
@@ -69,6 +70,14 @@ class Alarms:
         if producer and again.get("source"):
             producer["source"] = again["source"]
         self._recorder.fact("nonfinite.loss", step, None, data)
+
+    def late_loss(self, step: int, value: float) -> None:
+        """A loss on a device turns out, when it is read later, not to have been finite: its graph is gone."""
+        if "loss" not in self._known:
+            self._known.add("loss")
+            data = {"value": "nan" if math.isnan(value) else "inf", "step": step, "late": True}
+            data["bad_parameters"] = [n for n, p in self._watched.parameters() if not quantities_finite(p)][:50]
+            self._recorder.fact("nonfinite.loss", step, None, data)
 
     def _owners_by_parameters(self, root: Node) -> dict[Node, list[str]]:
         """Nodes that read a parameter → the module that holds it."""

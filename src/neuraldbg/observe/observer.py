@@ -236,7 +236,7 @@ class Observer:
         spike = value is not None and not bad and self.loss.is_spike(value)
         # An alarm in a step that was not to be observed: its graph is still there, so that what its forward read, its
         # loss, its gradients and its update are seen all the same; only the module outputs are not.
-        self.sampling = self.sampling or ((bad or spike) and self.schedule.affordable)
+        self.sampling = self.sampling or ((bad or spike) and self.schedule.affordable(serious=bad))
         if self.sampling:
             if self.mode is not Mode.FULL:
                 self.forward.inputs_of_graph(roots, step)
@@ -249,7 +249,7 @@ class Observer:
             self.schedule.alarm()
             self._trace_origin(self.alarms.loss, roots, step, value)
         elif spike:
-            self.schedule.alarm()
+            self.schedule.alarm(serious=False)
 
     def on_backward_ends(self) -> None:
         if self.sampling or self.rounds.optimizer_steps == 0:

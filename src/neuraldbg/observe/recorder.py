@@ -94,12 +94,14 @@ class Recorder:
 
     def finish(self, rounds: Rounds) -> None:
         self.write(rounds)
+        self.pending.flush()
         if self._held is not None:
             self._release_by_backward()
         self.note_progress(rounds)
 
     def note_progress(self, rounds: Rounds) -> None:
-        """How many steps there were so far, and of which kind."""
+        """How many steps there were so far, and of which kind; what lies on a device is read."""
+        self.pending.flush()
         last = rounds.step
         if rounds.optimizer_steps == 0:
             last = rounds.backwards - 1

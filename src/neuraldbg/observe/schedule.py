@@ -116,17 +116,17 @@ class Schedule:
         self._spent += cost
         return cost
 
-    def alarm(self) -> None:
-        """Something is wrong: look closely for a while, once per stretch of calm and not while in debt."""
-        if self._burst == 0 and (self._bursts < FREE_BURSTS or self.affordable):
+    def alarm(self, serious: bool = True) -> None:
+        """Something is wrong: look closely for a while, once per stretch of calm and while it is affordable."""
+        if self._burst == 0 and self.affordable(serious):
             self._burst = BURST
-            self._bursts += 1
+            self._bursts += serious
             self._skip = 0
 
-    @property
-    def affordable(self) -> bool:
-        """Whether something unplanned may be observed: the budget is not in debt."""
-        return self._bursts < FREE_BURSTS or self._over_since is None or self._left >= 0
+    def affordable(self, serious: bool = True) -> bool:
+        """Whether something unplanned may be observed: the first values that are not finite at any price, other alarms
+        while the budget is not in debt."""
+        return (serious and self._bursts < FREE_BURSTS) or self._over_since is None or self._left >= 0
 
     def next_step(self, mode: Mode) -> Mode:
         """Called at the end of a step that was observed as ``mode``; how the next one is observed."""
