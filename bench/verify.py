@@ -1,11 +1,15 @@
 """How often does verification confirm the right cause, and how often a wrong one?
 
-    python -m bench.verify [--field 20] [--fault 20] [--seeds 3] [--minutes 10] [--only CAUSE] [--out FILE]
+    python -m bench.verify [--field 20] [--fault 20] [--seeds 3] [--minutes 10] [--only CAUSE] [--handed] [--out FILE]
 
 Each run is recorded and diagnosed as it is. Then its top three hypotheses are verified, and with them a wrong one that
 is put in on purpose: the first cause, in a fixed shuffled order, that is neither the right one nor accepted, that has
 an intervention, and that is not among the three. It gets the probability that the diagnosis gives it, or 0.05 where the
 diagnosis gives none.
+
+With ``--handed`` nothing is diagnosed: the right hypothesis and a wrong one are handed in with a probability of 0.4
+each, without a place, so that the figures speak of the experiment alone. Cases whose cause no intervention removes are
+left out.
 """
 
 from __future__ import annotations
@@ -25,7 +29,8 @@ from typing import Any
 import torch
 
 from neuraldbg import NeuralDbg, verify
-from neuraldbg.records import CausalHypothesis, Diagnosis
+from neuraldbg.records import CausalHypothesis, Diagnosis, Symptom
+from neuraldbg.records.verdict import Verification
 from neuraldbg.verify.interventions import against, all_interventions
 
 #: Probability of a cause that the diagnosis does not even consider.
@@ -41,6 +46,9 @@ class Case:
     also: tuple[str, ...]
     #: Trains inside of ``with session(model):``.
     train: Callable[[Callable[..., Any]], Any]
+    #: First step at which the fault acts, and kind of symptom where it is known.
+    onset: int = 0
+    symptom: str = ""
 
 
 def field_cases() -> Iterator[Case]:
@@ -57,6 +65,8 @@ def field_cases() -> Iterator[Case]:
             module.META["cause"],
             tuple(module.META.get("also", ())),
             lambda session, module=module: module.run(0, False, session),
+            max(0, module.META["onset"][0]),
+            module.META["symptom"],
         )
 
 
@@ -74,6 +84,7 @@ def fault_cases() -> Iterator[Case]:
             spec.cause,
             recipe.label.also,
             lambda session, spec=spec: run(runs.recipe_of(spec)[0], session),
+            max(0, recipe.label.onset[0]),
         )
 
 
@@ -111,7 +122,46 @@ def judge_case(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
         result = verify(
             lambda: case.train(lambda model=None: contextlib.nullcontext()), tried, top=4, seeds=seeds, jobs=jobs
         )
-    rows = [
+    best = result.best
+    return {
+        "case": case.name,
+        "cause": case.cause,
+        "before": top[0].cause in right,
+        "after": best is not None and best.cause in right,
+        "runs": result.runs,
+        "verdicts": as_rows(result, right, put_in),
+    }
+
+
+def judge_handed(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
+    """Verify the right hypothesis and a wrong one, handed in; None where nothing removes the right cause."""
+    if against(case.cause) is None:
+        return None
+    right = {case.cause, *case.also}
+    possible = sorted({cause for rule in all_interventions().values() for cause in rule.CAUSES} - right)
+    put_in = random.Random(case.name).choice(possible)
+    handed = [CausalHypothesis(cause, "", None, None, (case.onset, case.onset), 0.4) for cause in (case.cause, put_in)]
+    symptom = Symptom(case.symptom, "It fails.", case.onset)
+    result = verify(
+        lambda: case.train(lambda model=None: contextlib.nullcontext()),
+        Diagnosis("failed", "It fails.", 0, symptom=symptom, hypotheses=tuple(handed)),
+        seeds=seeds,
+        jobs=jobs,
+    )
+    best = result.best
+    return {
+        "case": case.name,
+        "cause": case.cause,
+        "before": False,  # a draw
+        "after": best is not None and best.cause in right,
+        "runs": result.runs,
+        "verdicts": as_rows(result, right, put_in),
+    }
+
+
+def as_rows(result: Verification, right: set[str], put_in: str) -> list[dict[str, Any]]:
+    """What the figures are made of."""
+    return [
         {
             "cause": verdict.cause,
             "right": verdict.cause in right,
@@ -125,15 +175,6 @@ def judge_case(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
         }
         for verdict in result.verdicts
     ]
-    best = result.best
-    return {
-        "case": case.name,
-        "cause": case.cause,
-        "before": top[0].cause in right,
-        "after": best is not None and best.cause in right,
-        "runs": result.runs,
-        "verdicts": rows,
-    }
 
 
 def print_figures(name: str, results: list[dict[str, Any]]) -> None:
@@ -164,6 +205,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=10.0, help="no run is begun after this time")
     parser.add_argument("--only", default="", help="one cause")
+    parser.add_argument("--handed", action="store_true", help="hand the hypotheses in; diagnose nothing")
     parser.add_argument("--out", default="", help="file for all verdicts, one run a line")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
@@ -178,9 +220,10 @@ def main() -> None:
             if len(results) >= count or time.monotonic() > end:
                 break
             begin = time.monotonic()
-            result = judge_case(case, chosen.seeds, chosen.jobs)
+            result = (judge_handed if chosen.handed else judge_case)(case, chosen.seeds, chosen.jobs)
             if result is None:
-                print(f"{case.name}: nothing was found to have failed", flush=True)
+                why = "no intervention" if chosen.handed else "nothing was found to have failed"
+                print(f"{case.name} [{case.cause}]: {why}", flush=True)
                 continue
             results.append(result)
             told = ", ".join(
