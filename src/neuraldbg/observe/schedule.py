@@ -122,6 +122,7 @@ class Schedule:
             self._burst = BURST
             self._bursts += serious
             self._skip = 0
+            self._left = -math.inf  # until the next decision, after the burst
 
     def affordable(self, serious: bool = True) -> bool:
         """Whether something unplanned may be observed: the first values that are not finite at any price, other alarms
