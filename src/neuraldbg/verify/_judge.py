@@ -159,12 +159,25 @@ def _draft(
     draft.update(effect=mean, interval=(low, high), failed_with=(still, len(effects)))
     if len(effects) == 1:
         return {**draft, "reason": "one pair of runs has no interval; raise --seeds"}
-    if low > 0 and mean >= needed and still * 2 < len(effects):
+    # Beyond doubt by the interval; or gone in each pair, and by more than any two runs without a change differ.
+    beyond = low > 0 and still * 2 < len(effects)
+    if mean >= needed and (beyond or (not still and min(effects) > _noise(arm, placebo, symptom, onset))):
         reason = f"without it the failure is gone: {mean:.0%} of the remaining loss"
         return {**draft, "state": "gone", "verdict": "confirmed", "reason": reason}
     if mean < needed / 2 and still == len(effects):
         return {**draft, "state": "stays", "verdict": "refuted", "reason": "without it the failure stays"}
     return {**draft, "reason": "the runs do not agree enough to decide"}
+
+
+def _noise(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int) -> float:
+    """The largest effect that a change of the seed alone has."""
+    largest = 0.0
+    for seed in placebo:
+        for other in placebo:
+            if other != seed:
+                pair = Arm(arm.hypothesis, arm.intervention, arm.strength, {seed: placebo[other]})
+                largest = max([largest, *pair_effects(pair, {seed: placebo[seed]}, symptom, onset)])
+    return largest
 
 
 def _factor(draft: Mapping[str, Any], strongest: float) -> float:
