@@ -119,7 +119,7 @@ def parameters(rules: Mapping[str, ModuleType], findings: Sequence[str], fitted:
 
 def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Sequence[str]) -> Posterior:
     """The posterior over hypotheses, given the answers that were measured."""
-    seen = {name: answer.present for name, answer in answers.items() if answer.present is not None}
+    seen = {n: answer.present for n, answer in answers.items() if answer.present is not None and n not in CONTEXT}
     scores: dict[tuple[str, ...], float] = {}
 
     def score(rows: Sequence[Mapping[str, float]]) -> float:
@@ -179,6 +179,18 @@ def _shown_by_one(numbers: Parameters, cause: str, seen: Mapping[str, bool]) -> 
     changed = {name: _bounded(row[name] / 3) for name in ways if name in seen and not seen[name]}
     changed[strongest] = max(row[strongest], 0.5)
     return {**row, **changed}
+
+
+#: Findings that other ones contain: they describe the run to the reader and take no part in the sums.
+CONTEXT = frozenset(
+    {
+        "one_class_dominates",
+        "validation_seen",
+        "inputs_far_off_scale",
+        "dropout_removes_nearly_all",
+        "predictions_collapse_on_a_class",
+    }
+)
 
 
 def default_weight(finding: str) -> float:
