@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -28,6 +28,8 @@ FREE_BURSTS = 3
 LONGEST_SKIP = 256
 #: Seconds of a callback that its own timing does not see: the call itself, and half of each reading of the clock.
 _CALL = 1e-6
+#: Share of the budget that goes to observed steps even where the fixed cost of the others uses up all of it.
+_LEAST = 0.25
 
 
 class Mode(Enum):
@@ -39,6 +41,11 @@ class Mode(Enum):
     LIGHT = 1
     #: Everything.
     FULL = 2
+
+
+def _median(values: Iterable[float]) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2]
 
 
 @dataclass
@@ -75,6 +82,11 @@ class Schedule:
         self._timed: deque[float] = deque(maxlen=15)
         self._skip = 0
         self._decided_at = 0.0
+        self._closed_at: float | None = None
+        self._hidden = 0.0
+        self._fixed = 0.0
+        self._bare: deque[float] = deque(maxlen=15)
+        self._under_hooks: deque[float] = deque(maxlen=7)
         self._decided_step = 0
         #: Whether an unobserved step is timed all the same: one in many, to know what they cost.
         self.timing = False
@@ -86,7 +98,7 @@ class Schedule:
 
     def restart(self) -> None:
         """Count the budget from now on, as if the allowance had just been used up."""
-        self._over_since, self._spent_over, self._skip = None, self._spent, 0
+        self._over_since, self._spent_over, self._skip, self._closed_at = None, self._spent, 0, None
 
     def enter(self) -> None:
         """Time from here to ``leave`` is ours."""
@@ -134,10 +146,13 @@ class Schedule:
         self._steps += 1
         if mode is Mode.NONE and not self.timing and self._wall == 0.0:
             self._spent += self._mean_none
+            self._fixed += self._mean_none
             if self._skip > 0:
                 self._skip -= 1
+                self._closed_at = None
                 return Mode.NONE
         cost = self._settle()
+        self._compare(mode, cost)
         if mode is Mode.FULL:
             self._observed += 1
             self._mean_cost = cost if self._observed == 1 else 0.8 * self._mean_cost + 0.2 * cost
@@ -148,12 +163,33 @@ class Schedule:
         elif self.timing:
             # The median: a step in which the processor was taken away would count for a hundred others.
             self._timed.append(cost)
-            self._mean_none = sorted(self._timed)[len(self._timed) // 2]
+            self._mean_none = _median(self._timed)
         self._since_full += 1
         chosen = self._choose()
         self._unobserved = self._unobserved + 1 if chosen is Mode.NONE else 0
         self.timing = chosen is Mode.NONE and (len(self._timed) < 8 or self._unobserved == 1)
         return chosen
+
+    def _compare(self, mode: Mode, cost: float) -> None:
+        """What a full step costs beyond its callbacks: memory held longer, colder caches.
+
+        It is compared with steps that carry no module hook, each without its callbacks, from close to close. Counted
+        against the budget, not against the allowance, which is for looking closely.
+        """
+        now, before = self.clock(), self._closed_at
+        self._closed_at = now
+        if before is None:
+            return
+        own = max(0.0, now - before - cost)
+        if mode is not Mode.FULL:
+            self._bare.append(own)
+            return
+        self._under_hooks.append(own)
+        if len(self._bare) >= 5 and len(self._under_hooks) >= 3:
+            # A loop whose steps differ by themselves must not be taken for one that we slow down.
+            self._hidden = min(2 * cost, max(0.0, _median(self._under_hooks) - _median(self._bare)))
+        if self._over_since is not None:
+            self._spent += self._hidden
 
     def _choose(self) -> Mode:
         if self.every_step or self._observed < OPENING:
@@ -166,13 +202,16 @@ class Schedule:
         now = self.clock()
         if self._over_since is None:
             # From here on the budget counts, without debt from the allowance.
-            self._over_since, self._spent_over = now, self._spent
+            self._over_since, self._spent_over, self._fixed = now, self._spent, 0.0
             self._decided_at, self._decided_step = now, self._steps
-        self._left = left = self.budget * (now - self._over_since) - (self._spent - self._spent_over)
-        if left >= self._mean_cost:
+        allowed, spent = self.budget * (now - self._over_since), self._spent - self._spent_over
+        # Steps so short that their fixed cost takes the whole budget are looked at all the same, rarely.
+        self._left = left = max(allowed - spent, _LEAST * allowed - (spent - self._fixed))
+        full = self._mean_cost + self._hidden
+        if left >= full:
             return Mode.FULL
         # Half of what the budget gives goes to full steps; light ones take from the other half.
-        wanted = 0.5 * self._mean_cost + self._mean_light if self._light else self._mean_cost
+        wanted = 0.5 * full + self._mean_light if self._light else full
         if left >= wanted:
             return Mode.LIGHT
         self._plan(now, wanted - left)
