@@ -31,7 +31,10 @@ def recorded(layers: Sequence[str], steps: int, every: int = 1, broken_from: int
         "input.std": "input",
         "gradient.norm": "run",
     }
-    places += [Place(3 * count + i, kind, kind) for i, kind in enumerate(others.values())]
+    places += [
+        Place(3 * count + i, kind, "[0]" if kind == "input" else kind, {"argument": "0", "module": ""})
+        for i, kind in enumerate(others.values())
+    ]
     gradients = 10.0 ** (-0.1 * np.arange(count)[::-1]) * random.uniform(0.9, 1.1, (len(observed), count))
     loss = 2.0 / (1.0 + observed / max(steps, 1)) + 0.01 * random.standard_normal(len(observed))
     if broken_from is not None:

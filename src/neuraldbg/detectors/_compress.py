@@ -156,6 +156,8 @@ def _touching(events: list[SemanticEvent], flow: Flow, window: int) -> list[list
 
 def _meet(one: SemanticEvent, other: SemanticEvent, near: dict[str | None, set[str]], window: int) -> bool:
     a, b = one.layer or "", other.layer or ""
+    if (a, one.parameter) == (b, other.parameter):
+        return False  # time has parted them
     beside = a in near[b] or b in near[a] or (a and b.startswith(a + ".")) or (b and a.startswith(b + "."))
     apart = max(one.step_range[0], other.step_range[0]) - min(one.step_range[1], other.step_range[1])
     return bool(beside) and (apart <= window)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuraldbg.measures.flow import Flow
-from neuraldbg.measures.subjects import LOSS, VALIDATION
+from neuraldbg.measures.subjects import LEARNING_RATE, LOSS, VALIDATION, WEIGHTS
 from neuraldbg.records import SemanticEvent
 
 #: Numbers of ``moment``: what lies between them is the position in the data flow.
@@ -20,4 +20,8 @@ def within_step(event: SemanticEvent, flow: Flow) -> float:
         return BACKWARD + 1.0 - flow.position(event.layer) if event.layer is not None else BACKWARD + 1.5
     if event.layer is not None:
         return FORWARD + flow.position(event.layer)
-    return LOSSES if event.metadata.get("subject") in (LOSS, VALIDATION) else UPDATE
+    subject = event.metadata.get("subject")
+    if subject in (LOSS, VALIDATION):
+        return LOSSES
+    # The rate is set before the step, and the weights are what the step leaves.
+    return UPDATE + {LEARNING_RATE: -0.2, WEIGHTS: 0.2}.get(str(subject), 0.0)
