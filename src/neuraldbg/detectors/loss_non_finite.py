@@ -40,7 +40,8 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
             kind = "infinite" if born is not None and born.data.get("value") == "inf" else "NaN"
             producer = born.data.get("producer") if born is not None else None
             operation = str(producer["operation"]).lower() if producer and producer.get("kind") == "operation" else ""
-            place = f", born in {operation}" if operation else ""
+            line = f" at {producer['source']}" if operation and producer and producer.get("source") else ""
+            place = f", born in {operation}{line}" if operation else ""
             where = " inside the loss" if operation and producer and producer.get("module") is None else ""
             yield saw(
                 "optimizer_instability",
