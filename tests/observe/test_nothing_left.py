@@ -252,6 +252,15 @@ def test_a_launchers_block_gives_way_to_one_inside_and_goes_on_afterwards(tmp_pa
     assert failures(block.trace) == [] and failures(read_trace(outer.path)) == []
 
 
+def test_two_observers_at_once_both_come_out(tmp_path: Path) -> None:
+    block = Watching(tmp_path)
+    with block(nn.Linear(4, 1)) as outer, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("neuraldbg.session._open.session", None)  # as a replay of a watched script does
+        with block(nn.Linear(4, 1)):
+            train(nn.Linear(4, 1), 2)
+    assert read_trace(outer.path).steps == block.trace.steps == 2
+
+
 def test_one_object_watches_one_block_after_another(tmp_path: Path) -> None:
     model = nn.Linear(4, 1)
     debugger = NeuralDbg(model)
