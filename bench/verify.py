@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import importlib.util
 import json
+import os
 import random
 import tempfile
 import time
@@ -209,6 +210,9 @@ def main() -> None:
     parser.add_argument("--out", default="", help="file for all verdicts, one run a line")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
+    out = Path(chosen.out).resolve() if chosen.out else None
+    # Each replay works in a copy of the working folder; these programs need none.
+    os.chdir(tempfile.mkdtemp(prefix="neuraldbg-bench-"))
     end = time.monotonic() + 60 * chosen.minutes
     for name, cases, count in (("field cases", field_cases, chosen.field), ("FaultBench", fault_cases, chosen.fault)):
         if count <= 0:
@@ -230,8 +234,8 @@ def main() -> None:
                 f"{row['cause']}{' (right)' if row['right'] else ''} {row['verdict']}" for row in result["verdicts"]
             )
             print(f"{case.name} [{case.cause}] {time.monotonic() - begin:.0f} s: {told}", flush=True)
-            if chosen.out:
-                with Path(chosen.out).open("a") as file:
+            if out is not None:
+                with out.open("a") as file:
                     file.write(json.dumps(result) + "\n")
         print_figures(name, results)
 

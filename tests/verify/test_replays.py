@@ -26,6 +26,12 @@ COMMAND = [sys.executable, "-m", "neuraldbg.cli._replay"]
 SOURCE = str(Path(neuraldbg.__file__).parents[1])
 
 
+@pytest.fixture(autouse=True)
+def small_folder(tmp_path, monkeypatch):
+    """Each replay copies the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 def run_all(start, plans, jobs=1):
     return carry_out_all(plans, start, jobs, lambda plan, replay: None)
 
