@@ -68,7 +68,7 @@ LOSSES = (
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     widths=st.lists(st.integers(1, 9), min_size=1, max_size=4),
     activations=st.lists(st.sampled_from(ACTIVATIONS), min_size=4, max_size=4),
