@@ -58,7 +58,8 @@ def build() -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carries out one command and returns the exit code; mistakes are one line on standard error."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Not list(): importing the verb of that name binds it in this module.
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
         outcome = get_command(build()).main(args=given, prog_name="neuraldbg", standalone_mode=False)
         sys.stdout.flush()

@@ -25,7 +25,7 @@ function plot(element, plan) {
         value: (u, v) => (v === null ? "–" : short(plan.log ? 10 ** v : v)), points: { show: plan.xs.length < 40 || line.points === true },
       })),
     ],
-    axes: [axis({ size: 34, values: plan.xTicks || ((u, ticks) => ticks.map(short)), incrs: plan.xIncrements }),
+    axes: [axis({ size: 34, space: plan.xTicks ? 130 : 50, values: plan.xTicks || ((u, ticks) => ticks.map(short)), incrs: plan.xIncrements }),
       axis({ size: 62, incrs: plan.log ? [1, 2, 5, 10, 20, 50, 100] : undefined,
         values: (u, ticks) => ticks.map((tick) => (plan.digits ? String(Number(tick.toPrecision(plan.digits))) : short(plan.log ? 10 ** tick : tick))) })],
   };
