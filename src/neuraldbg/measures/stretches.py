@@ -13,6 +13,10 @@ BoolArray = npt.NDArray[np.bool_]
 BRIDGED_ROWS = 2
 
 
+#: Rows whose windows are sorted together: bounds the memory that a long run takes.
+_CHUNK = 65_536
+
+
 def stretches(flags: BoolArray, at_least: int = 1, bridge: int = BRIDGED_ROWS) -> list[tuple[int, int]]:
     """First and last row of every stretch of true flags.
 
@@ -37,11 +41,15 @@ def level_before(values: FloatArray, width: int = 20, at_least: int = 5) -> Floa
     Shape (rows,).
     """
     out = np.full(values.shape, np.nan)
-    for row in range(at_least, values.size):
-        before = values[max(0, row - width) : row]
-        before = before[np.isfinite(before)]
-        if before.size >= at_least:
-            out[row] = float(np.median(before))
+    padded = np.concatenate([np.full(width, np.inf), np.where(np.isfinite(values), values, np.inf)])
+    for start in range(0, values.size, _CHUNK):
+        rows = min(_CHUNK, values.size - start)
+        # Sorted, what is not finite comes last, so that the median is between two known columns.
+        ordered = np.sort(np.lib.stride_tricks.sliding_window_view(padded[start : start + rows + width - 1], width))
+        count = np.isfinite(ordered).sum(axis=1)
+        row = np.arange(rows)
+        middle = (ordered[row, np.maximum(count - 1, 0) // 2] + ordered[row, np.minimum(count // 2, width - 1)]) / 2
+        out[start : start + rows] = np.where(count >= at_least, middle, np.nan)
     return out
 
 

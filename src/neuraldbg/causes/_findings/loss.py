@@ -8,6 +8,7 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.run import Run
+from neuraldbg.measures.stretches import level_before
 from neuraldbg.records import Finding
 
 #: Rows below which a curve has no shape yet.
@@ -204,11 +205,13 @@ def loss_spiked(run: Run) -> Finding:
         return absent()
     values = curve.values
     best = (0.0, 0)
-    for index in range(12, values.size):
+    level = level_before(values, width=20, at_least=8)
+    high = np.isfinite(values) & (level > 0) & (np.where(np.isfinite(values), values, 0.0) > 3 * level)
+    for index in np.flatnonzero(high):
+        if index < 12:
+            continue
         before = values[max(0, index - 20) : index]
         before = before[np.isfinite(before)]
-        if before.size < 8 or not np.isfinite(values[index]):
-            continue
         middle = float(np.median(before))
         spread = float(np.median(np.abs(before - middle))) * 1.48
         if middle > 0 and values[index] > 3 * middle and values[index] > middle + 10 * spread:
