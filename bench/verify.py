@@ -206,6 +206,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=10.0, help="no run is begun after this time")
     parser.add_argument("--only", default="", help="one cause")
+    parser.add_argument("--skip", type=int, default=0, help="runs to leave out at the beginning")
     parser.add_argument("--handed", action="store_true", help="hand the hypotheses in; diagnose nothing")
     parser.add_argument("--out", default="", help="file for all verdicts, one run a line")
     chosen = parser.parse_args()
@@ -219,6 +220,7 @@ def main() -> None:
             continue
         wanted = [case for case in cases() if not chosen.only or case.cause == chosen.only]
         random.Random(0).shuffle(wanted)
+        del wanted[: chosen.skip]
         results: list[dict[str, Any]] = []
         for case in wanted:
             if len(results) >= count or time.monotonic() > end:

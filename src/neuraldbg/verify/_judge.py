@@ -107,7 +107,7 @@ def judge(arms: Sequence[Arm], placebo: Mapping[int, Replay], symptom: str, onse
                 effect=draft["effect"],
                 interval=draft["interval"],
                 strength=arm.strength if arm.intervention and len(get(arm.intervention).STRENGTHS) > 1 else None,
-                changes=tuple(dict.fromkeys(line for run in arm.runs.values() for line in run.changes)),
+                changes=_changes(arm),
                 trouble=tuple(
                     f"seed {seed}: {run.outcome}{f' ({run.error})' if run.error else ''}"
                     for seed, run in sorted(arm.runs.items())
@@ -164,9 +164,19 @@ def _draft(
     if mean >= needed and (beyond or (not still and min(effects) > _noise(arm, placebo, symptom, onset))):
         reason = f"without it the failure is gone: {mean:.0%} of the remaining loss"
         return {**draft, "state": "gone", "verdict": "confirmed", "reason": reason}
+    if mean < needed and not getattr(get(arm.intervention), "SHOWN_IN_LOSS", True):
+        reason = (
+            f"it was so ({next(iter(_changes(arm)), 'it was changed')}), but the training loss doesn't show its cost"
+        )
+        return {**draft, "reason": reason}
     if mean < needed / 2 and still == len(effects):
         return {**draft, "state": "stays", "verdict": "refuted", "reason": "without it the failure stays"}
     return {**draft, "reason": "the runs do not agree enough to decide"}
+
+
+def _changes(arm: Arm) -> tuple[str, ...]:
+    """What the intervention changed in any of the runs."""
+    return tuple(dict.fromkeys(line for run in arm.runs.values() for line in run.changes))
 
 
 def _noise(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int) -> float:

@@ -2,7 +2,8 @@
 
 ## What it changes
 Each backward runs on the loss divided by the number of elements that it is a sum of, and by constants that it was
-multiplied with, read from the graph of that very loss. The loss that the program prints stays as it is.
+multiplied with, read from the graph of that very loss. Gradients that are summed over four or more backwards are
+divided by their number where the loss was not. The loss that the program prints stays as it is.
 
 ## Which causes it removes
 A loss that is summed, or multiplied, where it should be averaged.
@@ -74,10 +75,22 @@ def install(lever: Lever) -> None:
 
         return method
 
+    #: Factors of the losses since the last step.
+    backwards: list[float] = []
+
+    def before(optimizer):
+        count = len(backwards)
+        # A loss that was divided for the accumulation has a factor below one.
+        if count >= _MATTERS and min(backwards) > 0.5:
+            for gradient in lever.gradients(optimizer):
+                gradient.div_(count)
+            lever.did(f"gradients summed over {count} backwards divided by their number")
+
     def averaged(tensor):
         if not isinstance(tensor, Tensor) or tensor.numel() != 1:
             return tensor
         times = factor(tensor) / scale[0]
+        backwards.append(times)
         if times < _MATTERS:
             return tensor
         lever.did(f"the backward runs on the loss divided by {times:g}")
@@ -91,3 +104,5 @@ def install(lever: Lever) -> None:
 
     lever.replace(torch.amp.GradScaler, "scale", scaled)
     lever.around_backward(backward)
+    lever.before_step(before)
+    lever.after_step(lambda optimizer: backwards.clear())

@@ -25,6 +25,8 @@ DO = "shuffle within a window of 64 batches"
 STRENGTHS: tuple[float, ...] = (64.0,)
 ALSO_CURES = 0.05
 CHANGES_LOSS = False
+#: What the cause costs shows on other data; a training loss that does not fall refutes nothing.
+SHOWN_IN_LOSS = False
 
 
 def install(lever: Lever) -> None:

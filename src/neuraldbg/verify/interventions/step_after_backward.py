@@ -1,8 +1,9 @@
 """Step after each backward.
 
 ## What it changes
-An optimizer that has not stepped in four backwards takes a step after each one from then on, and its gradients are
-cleared. One that steps now and then, as with accumulation, is left alone: the wait is then four times its longest gap.
+An optimizer that never steps, or whose gradients were cleared four times without a step, takes a step after each
+backward from then on, and its gradients are cleared. Gradients that are kept over several backwards and then used, as
+with accumulation, are left alone.
 
 ## Which causes it removes
 A missing ``optimizer.step()``.
@@ -26,14 +27,16 @@ _PATIENCE = 4
 
 
 def install(lever: Lever) -> None:
+    #: Per optimizer: backwards since its last step, gradients that were cleared unused, and whether it steps at all.
     waiting: dict[int, int] = {}
-    longest: dict[int, int] = {}
+    lost: dict[int, int] = {}
+    stepped_before: set[int] = set()
+    ours: set[int] = set()
     scale = [1.0]
 
     def stepped(optimizer):
-        key = id(optimizer)
-        longest[key] = max(longest.get(key, 1), waiting.get(key, 0))
-        waiting[key] = 0
+        stepped_before.add(id(optimizer))
+        waiting[id(optimizer)] = 0
 
     def scaled(original):
         def method(scaler, outputs):
@@ -43,28 +46,30 @@ def install(lever: Lever) -> None:
 
         return method
 
-    ours = set()
-
     def backward(tensors, proceed):
+        optimizers = lever.optimizers()
+        for optimizer in optimizers:
+            if waiting.get(id(optimizer), 0) and not any(bool((g != 0).any()) for g in lever.gradients(optimizer)):
+                lost[id(optimizer)] = lost.get(id(optimizer), 0) + 1
+                waiting[id(optimizer)] = 0
         proceed(tensors)
-        for optimizer in lever.optimizers():
+        for optimizer in optimizers:
             gradients = list(lever.gradients(optimizer))
             if not gradients:
                 continue
             key = id(optimizer)
             waiting[key] = waiting.get(key, 0) + 1
-            if key not in ours and waiting[key] <= _PATIENCE * longest.get(key, 1):
-                continue
-            if key in ours and key in longest and waiting[key] == 0:
+            never = key not in stepped_before and waiting[key] > _PATIENCE
+            if key not in ours and not never and lost.get(key, 0) < _PATIENCE:
                 continue
             ours.add(key)
             if scale[0] != 1.0:
                 for gradient in gradients:
                     gradient.div_(scale[0])
-            with torch.no_grad():
-                before = longest.get(key)
-                optimizer.step()
-            longest[key] = before if before is not None else 1
+            known = key in stepped_before
+            optimizer.step()
+            if not known:
+                stepped_before.discard(key)
             optimizer.zero_grad(set_to_none=True)
             lever.did(f"{type(optimizer).__name__} stepped")
 

@@ -23,6 +23,8 @@ DO = "run the forward in train mode"
 STRENGTHS: tuple[float, ...] = (1.0,)
 ALSO_CURES = 0.03
 CHANGES_LOSS = False
+#: What the cause costs shows on other data; a training loss that does not fall refutes nothing.
+SHOWN_IN_LOSS = False
 
 
 def _has_mode(module: nn.Module) -> bool:
