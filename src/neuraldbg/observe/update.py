@@ -229,10 +229,10 @@ class UpdateObserver:
                 place is None
                 or not parameter.is_floating_point()
                 or parameter.layout != torch.strided
-                or parameter.numel() < 2
+                or quantities.dense(parameter).numel() < 2
             ):
                 continue
-            values = parameter.detach().reshape(-1)[:200_000].float()
+            values = quantities.dense(parameter).reshape(-1)[:200_000].float()
             deviation, mean = torch.std_mean(values, correction=0)
             fan_in = fan_in_of(parameter)
             self._recorder.add("parameter.initial_std", place, deviation)

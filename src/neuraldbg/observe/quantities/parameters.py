@@ -40,13 +40,14 @@ class ParameterSample:
     """A fixed strided sample over a list of parameters, as one flat float32 vector."""
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
-        total = sum(parameter.numel() for parameter in parameters)
+        # Of a sharded parameter the part that this process holds.
+        counts = [dense(parameter).numel() for parameter in parameters]
+        total = sum(counts)
         each = max(64, _TOTAL_SAMPLE // max(1, len(parameters)))
         self.strides: list[int] = []
         self.sizes: list[int] = []
         self.scales: list[float] = []
-        for parameter in parameters:
-            count = parameter.numel() * (2 if parameter.is_complex() else 1)
+        for count in counts:
             stride = 1 if total <= _TOTAL_SAMPLE or count <= each else (count // each) | 1
             size = len(range(0, count, stride))
             self.strides.append(stride)
@@ -84,6 +85,8 @@ def row_spread(weight: Tensor) -> Tensor:
 
 
 def measure_symmetry(pending: Pending, place: int, weight: Tensor) -> None:
+    if hasattr(weight, "to_local"):
+        return  # reshaping a sharded weight would start a collective
     if weight.dim() >= 2 and weight.shape[0] >= 2 and weight.layout == torch.strided and not weight.is_complex():
         pending.add("parameter.row_spread", place, row_spread(weight))
         pending.add(
