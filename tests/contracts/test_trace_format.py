@@ -33,7 +33,7 @@ WRITERS = [
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Two epochs of a small classifier with all that it takes: batch norm, dropout, functionals, validation, clipping."""
+    """A small classifier with all that it takes: batch norm, dropout, functionals, validation, clipping."""
 
     class Model(nn.Module):
         def __init__(self):
