@@ -1,13 +1,14 @@
 """Raise the learning rate.
 
 ## What it changes
-Every step of every optimizer runs with its learning rate multiplied by ten; where that is not enough, by a hundred.
+Every step of every optimizer runs with its learning rate multiplied by ten; where that is not
+enough, by a hundred, then by a thousand.
 
 ## Which causes it removes
 A learning rate that is too low.
 
 ## What it can't do
-It also helps against gradients that are small for another reason (a summed loss no, tiny initial weights yes).
+It also helps against gradients that are small for another reason, tiny initial weights for instance.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from neuraldbg.verify._lever import Lever
 
 CAUSES: tuple[str, ...] = ("learning_rate_too_low",)
 DO = "multiply the learning rate"
-STRENGTHS: tuple[float, ...] = (10.0, 100.0)
+STRENGTHS: tuple[float, ...] = (10.0, 100.0, 1000.0)
 ALSO_CURES = 0.25
 CHANGES_LOSS = False
 
