@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -27,7 +28,7 @@ _ACTIVATIONS = (
 
 
 def kind_of(module: nn.Module) -> str:
-    """The role of a module: linear, convolution, norm, activation, dropout, embedding, recurrent, attention, loss, other."""
+    """The role of a module: linear, convolution, norm, activation, dropout, embedding, recurrent, attention, loss ..."""
     if isinstance(module, _LINEAR):
         return "linear"
     if isinstance(module, _CONVOLUTION):
@@ -76,7 +77,8 @@ def details_of(module: nn.Module) -> dict[str, Any]:
 
 def fan_in_of(parameter: Tensor) -> int:
     """Inputs that feed one unit: the product of all dimensions but the first; 0 for vectors and scalars."""
-    return int(parameter[0].numel()) if parameter.dim() >= 2 and parameter.shape[0] > 0 else 0
+    # By its shape: indexing a sharded parameter would start a collective.
+    return math.prod(parameter.shape[1:]) if parameter.dim() >= 2 and parameter.shape[0] > 0 else 0
 
 
 class Watched:
