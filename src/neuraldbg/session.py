@@ -46,7 +46,8 @@ class NeuralDbg:
         budget: share of the run's time that observing may take after that.
         preset: ``light`` (budget 0.01, allowance 0.2), ``standard``, or ``every_step``.
         on_non_finite: what to do at a non-finite loss or gradient: ``record`` changes nothing; ``raise`` stops in that
-            step, before the optimizer, with the verdict as the message; ``skip`` leaves weights and optimizer as they are
+            step, before the optimizer, with the verdict as the message; ``skip`` leaves weights and optimizer as they
+            are
             for that step and says so in the trace. The last two read all gradients at every step.
         limit_bytes: size of the trace file above which old detail is thinned.
         script: name of the program, for the trace; ``sys.argv[0]`` by default.

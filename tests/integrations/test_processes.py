@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+
 if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
     pytest.skip("this torch was built without gloo", allow_module_level=True)
 
@@ -20,7 +21,7 @@ from neuraldbg.trace_store.reader import read_trace  # noqa: E402
 
 #: Three trainings in one launch, for each process has to import torch: healthy, NaN on rank 1, a replica that is moved.
 TRAINING = """
-import os, torch, torch.distributed as dist
+import os, torch, torch.distributed as dist, torch.distributed.fsdp
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from neuraldbg import NeuralDbg
@@ -61,6 +62,22 @@ for one, other in zip(watched.state_dict().values(), plain.state_dict().values()
     assert torch.equal(one, other)
 train("nan", bad_step=7, steps=30)
 train("moved", moved_step=4, steps=40)
+
+if hasattr(torch.distributed, "fsdp") and hasattr(torch.distributed.fsdp, "fully_shard"):
+    from torch.distributed.device_mesh import init_device_mesh
+    mesh = init_device_mesh("cpu", (2,))
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
+    torch.distributed.fsdp.fully_shard(model, mesh=mesh)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    os.makedirs("sharded", exist_ok=True)
+    with NeuralDbg(model, path=f"sharded/rank{rank}.ndbg"):
+        generator = torch.Generator().manual_seed(1)
+        for step in range(12):
+            inputs = torch.randn(16, 6, generator=generator)[rank * 8 : rank * 8 + 8]
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True)).backward()
+            optimizer.step()
 dist.destroy_process_group()
 """
 
@@ -110,7 +127,9 @@ def trained(tmp_path_factory) -> Path:
     return folder
 
 
-def test_norms_are_those_of_one_process_on_the_whole_batch(trained):
+@pytest.fixture(scope="module")
+def norms() -> list[float]:
+    """Gradient norms of one process on the whole batch."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
@@ -122,6 +141,10 @@ def test_norms_are_those_of_one_process_on_the_whole_batch(trained):
         torch.nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True)).backward()
         norms.append(torch.nn.utils.get_total_norm([p.grad for p in model.parameters()]).item())
         optimizer.step()
+    return norms
+
+
+def test_norms_are_those_of_one_process_on_the_whole_batch(trained, norms):
     paths = traces_of_last_run(trained / "healthy")
     assert [path.name for path in paths] == ["rank0.ndbg", "rank1.ndbg"]
     for path in paths:
@@ -129,6 +152,15 @@ def test_norms_are_those_of_one_process_on_the_whole_batch(trained):
         _, seen = trace.scalar("gradient.norm")
         np.testing.assert_allclose(seen, norms, rtol=1e-4)
         assert not trace.facts("ranks.diverged") and not trace.facts("observer.failure")
+
+
+def test_norms_of_shards_add_up_to_those_of_one_process(trained, norms):
+    if not (trained / "sharded").exists():
+        pytest.skip("this torch has no fully_shard")
+    traces = [read_trace(path) for path in traces_of_last_run(trained / "sharded")]
+    assert not any(trace.facts("observer.failure") for trace in traces)
+    parts = np.array([trace.scalar("gradient.norm")[1] for trace in traces])
+    np.testing.assert_allclose(np.sqrt((parts**2).sum(axis=0)), norms, rtol=1e-4)
 
 
 def test_the_rank_and_step_of_a_bad_batch_are_named(trained):

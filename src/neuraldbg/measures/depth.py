@@ -1,6 +1,7 @@
 """The chain of modules from input to loss, and what each does to the signal and to the gradient.
 
-Log-gain of a module: log10 of the gradient norm at its input over that at its output. Along a chain the log-gains sum to
+Log-gain of a module: log10 of the gradient norm at its input over that at its output. Along a chain the log-gains sum
+to
 the whole vanishing or explosion, so that each module's share of it is exact. Where a module's input feeds several
 modules, the gradient at that input is the sum over the branches, and the edge carries the part that its own branch can
 account for at most.
@@ -8,6 +9,7 @@ account for at most.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -141,7 +143,7 @@ def main_chain(trace: Trace, stage: str = "early") -> Chain | None:
     else:
         gradients, spreads = (early(trace, quantity, 1 if stage == "first" else 5) for quantity in quantities)
     links = []
-    for before, after in zip(path, path[1:]):
+    for before, after in itertools.pairwise(path):
         low, high = gradients.get(before, math.nan), gradients.get(after, math.nan)
         gain = (
             math.log10(low / high) if low > 0 and high > 0 and math.isfinite(low) and math.isfinite(high) else math.nan

@@ -78,7 +78,8 @@ class Run:
     def learned_to(self, share: float) -> bool:
         """Whether the loss ends below a share of its start and of a constant guess, and stayed finite.
 
-        A setting that is unusual is no fault of a run that learns all the same. A first loss that is huge by itself (see
+        A setting that is unusual is no fault of a run that learns all the same. A first loss that is huge by itself
+        (see
         ``constant``) does not make what follows look learned: the start counts no more than the constant guess.
         """
         curve = self.loss

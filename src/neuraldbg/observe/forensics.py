@@ -101,7 +101,7 @@ def _unsaved(root: Node, owners: Mapping[Node, list[str]], order: list[Node]) ->
 
 
 def _kind_of_maker(node: Node, value: Tensor) -> str:
-    """ "constant" where a sum of a finite value and one that needs no gradient is NaN: the latter was NaN, a target say."""
+    """ "constant" where a finite value plus one that needs no gradient is NaN: the latter was NaN, a target say."""
     if (
         operation(node) in ("Add", "Sub", "Rsub")
         and len(autograd.children(node)) == 1
@@ -112,7 +112,8 @@ def _kind_of_maker(node: Node, value: Tensor) -> str:
 
 
 _HAZARDS = frozenset(
-    {"Log", "Log2", "Log10", "Log1P", "Div", "Sqrt", "Rsqrt", "Reciprocal", "Exp", "Expm1", "Acos", "Asin", "Atanh", "Pow", "Softmax", "Std", "Mul"}
+    {"Log", "Log2", "Log10", "Log1P", "Div", "Sqrt", "Rsqrt",
+        "Reciprocal", "Exp", "Expm1", "Acos", "Asin", "Atanh", "Pow", "Softmax", "Std", "Mul"}
 )  # fmt: skip
 _OPERANDS = {"self": 0, "mat1": 0, "input": 0, "other": 1, "mat2": 1, "tensor1": 1, "tensor2": 2, "exponent": 1}
 

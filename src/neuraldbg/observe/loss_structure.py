@@ -79,7 +79,8 @@ class Term:
 
 _OUTPUT_OPERATIONS = frozenset(
     {
-        "Softmax", "LogSoftmax", "Sigmoid", "LogSigmoid", "LogSigmoidForward", "Tanh", "Relu", "Log", "Exp", "Clamp", "ClampMin",
+        "Softmax", "LogSoftmax", "Sigmoid", "LogSigmoid", "LogSigmoidForward", "Tanh", "Relu", "Log", "Exp",
+        "Clamp", "ClampMin",
         "Softplus", "LeakyRelu", "Elu", "HardtanhBackward", "Hardsigmoid", "Threshold", "Gelu", "Silu", "Hardtanh",
     }
 )  # fmt: skip
@@ -109,11 +110,10 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
         if handmade is not None:
             terms.append(handmade)
             continue
-        if is_module_output(node):
-            # A model that returns its own loss: look inside as long as the value is a scalar.
-            if shape(node) not in ((), (1,)) or not children(node):
-                terms.append(Term("other", node, sign, factor, reduction, prediction=node))
-                continue
+        # A model that returns its own loss: look inside as long as the value is a scalar.
+        if is_module_output(node) and (shape(node) not in ((), (1,)) or not children(node)):
+            terms.append(Term("other", node, sign, factor, reduction, prediction=node))
+            continue
         below = children(node)
         if name in ("Mean", "Sum", "Nansum") and reduction != _COUNTED:
             reduction = "mean" if name == "Mean" or reduction == "mean" else "sum"

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 #: Settings of a parameter group that are read and kept.
 _SETTINGS = (
-    "lr", "momentum", "weight_decay", "betas", "eps", "nesterov", "dampening", "alpha", "amsgrad", "maximize", "decoupled_weight_decay",
+    "lr", "momentum", "weight_decay", "betas", "eps", "nesterov", "dampening", "alpha",
+    "amsgrad", "maximize", "decoupled_weight_decay",
 )  # fmt: skip
 #: Observed steps at which symmetry between units is measured; it is slow to change.
 _SYMMETRY_STEPS = frozenset({0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000})
@@ -86,13 +87,11 @@ class UpdateObserver:
         groups = optimizer.param_groups
         if known is None or len(known) != len(groups):
             return False
-        for group, rate in zip(groups, known):
-            if group.get("lr") is not rate:
-                return False
-        return True
+        return all(group.get("lr") is rate for group, rate in zip(groups, known))
 
     def settings(self, optimizer: torch.optim.Optimizer, step: int, closely: bool = True) -> None:
-        """Learning rates at every change, at every step; other settings as a fact at every change, where ``closely``."""
+        """Learning rates at every change, at every step; other settings as a fact at every change, where
+        ``closely``."""
         key = id(optimizer)
         groups = optimizer.param_groups
         place = self.place(optimizer)
@@ -156,7 +155,7 @@ class UpdateObserver:
             self._recorder.add("gradient.norm_after_backward", self._recorder.place("run", "gradients"), total)
 
     def before_unscale(self, optimizer: torch.optim.Optimizer, step: int, scale: float) -> None:
-        """The norm of the gradients as GradScaler.step receives them: where they still carry the scale, a clip shows."""
+        """The norm of the gradients as GradScaler.step receives them: a clip under the scale shows."""
         gradients = [
             quantities.dense(p.grad) for group in optimizer.param_groups for p in group["params"] if p.grad is not None
         ]

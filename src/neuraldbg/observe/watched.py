@@ -28,7 +28,7 @@ _ACTIVATIONS = (
 
 
 def kind_of(module: nn.Module) -> str:
-    """The role of a module: linear, convolution, norm, activation, dropout, embedding, recurrent, attention, loss ..."""
+    """The role of a module: linear, convolution, norm, activation, dropout, embedding, recurrent ..."""
     if isinstance(module, _LINEAR):
         return "linear"
     if isinstance(module, _CONVOLUTION):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
-from neuraldbg.measures.depth import Chain, early, flow_graph, late, main_chain
+from neuraldbg.measures.depth import Chain, early, flow_graph, late
 from neuraldbg.measures.run import Run, owner_of
 from neuraldbg.records import Finding, Place
 
@@ -120,7 +121,7 @@ def signal_explodes_over_depth(run: Run) -> Finding:
     if len(spreads) < 4:
         return unmeasured()
     ratio = math.log10(max(spreads[len(spreads) // 2 :]) / spreads[0])
-    rising = sum(b > 1.1 * a for a, b in zip(spreads, spreads[1:]))
+    rising = sum(b > 1.1 * a for a, b in itertools.pairwise(spreads))
     return when(
         ratio > 1.7 and rising >= 4,
         f"the outputs grow from a spread of {spreads[0]:.2g} to {max(spreads):.3g} over {len(spreads)} modules",

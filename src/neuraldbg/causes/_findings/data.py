@@ -457,7 +457,7 @@ def batches_ordered_by_target(run: Run) -> Finding:
         return unmeasured()
     name = curve.place.name
     shares = class_shares(run.trace, name)
-    steps, entropy = run.series("target.entropy").column(name)
+    _, entropy = run.series("target.entropy").column(name)
     _, top_class = run.series("target.top_class").column(name)
     if shares is not None and entropy.size >= 10:
         positive = shares[0][shares[0] > 0]
@@ -473,7 +473,7 @@ def batches_ordered_by_target(run: Run) -> Finding:
             whole=whole,
         )
     _, spread = run.series("target.std").column(name)
-    steps, mean = run.series("target.mean").column(name)
+    _steps, mean = run.series("target.mean").column(name)
     spread, mean = spread[np.isfinite(spread)], mean[np.isfinite(mean)]
     if spread.size >= 20 and mean.size == spread.size:
         between, inside = float(np.var(mean)), float(np.mean(spread**2))
@@ -529,7 +529,7 @@ def predictions_do_not_vary(run: Run) -> Finding:
     if spread.size < 9:
         return unmeasured()
     late = float(np.median(spread[2 * spread.size // 3 :]))
-    _, own = run.series("prediction.std").column(curve.place.name)
+    _, _own = run.series("prediction.std").column(curve.place.name)
     _, target = run.series("target.std").column(curve.place.name)
     reference = float(np.median(target)) if target.size and np.isfinite(np.median(target)) else 1.0
     if "binary" in curve.kind or curve.kind == "cross_entropy":

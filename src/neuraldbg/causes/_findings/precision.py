@@ -50,7 +50,7 @@ def first_non_finite_in_float16(run: Run) -> Finding:
             names = [series.names[i] for i in np.flatnonzero(bad[row])]
             names.sort(key=lambda name: order[name])
             for name in names:
-                _, read = inputs.column(name)
+                _, _read = inputs.column(name)
                 if half.get(name) == 16.0:
                     return present(
                         f"the output of '{name}' left the range of float16 (65504) at step {at}", step=at, layer=name
@@ -120,7 +120,7 @@ def gradients_flush_to_zero(run: Run) -> Finding:
 
 def scaled_gradients_clipped(run: Run) -> Finding:
     """The gradients that the scaler's step receives all have the same norm, and still carry the scale."""
-    steps, norms = run.trace.scalar("scaler.norm_in_step", "scaler")
+    _steps, norms = run.trace.scalar("scaler.norm_in_step", "scaler")
     _, scales = run.trace.scalar("scaler.scale_in_step", "scaler")
     _, after = run.trace.scalar("gradient.norm_after_backward", "gradients")
     if norms.size < 5:

@@ -37,7 +37,7 @@ def predicted_decrease_is_tiny(run: Run) -> Finding:
 def predicted_decrease_is_large(run: Run) -> Finding:
     """The predicted decreases add up to many times the loss, and the loss did not follow."""
     curve = run.loss
-    steps, predicted, actual = run.predicted_and_actual
+    steps, predicted, _actual = run.predicted_and_actual
     if curve is None or steps.size < 8:
         return unmeasured()
     count = min(curve.count, 1 + int(steps[-1]))
@@ -146,7 +146,7 @@ def gradients_zero(run: Run) -> Finding:
 
 def gradients_parallel(run: Run) -> Finding:
     """Successive gradients point the same way."""
-    steps, cosine = run.of_optimizer("gradient.cosine")
+    _steps, cosine = run.of_optimizer("gradient.cosine")
     cosine = _finite(cosine)
     if cosine.size < 8:
         return unmeasured()
@@ -578,7 +578,7 @@ def spike_without_trigger(run: Run) -> Finding:
         return unmeasured()
     if not spike.present or spike.step is None:
         return absent()
-    steps, rates = run.learning_rate
+    _steps, rates = run.learning_rate
     recent = run.learning_rate_at(np.array([max(0, spike.step - 30), spike.step]))
     if rates.size and recent[1] > 2 * recent[0]:
         return absent()

@@ -1,12 +1,14 @@
 """Module outputs, their gradients, and the flags of modules.
 
 Quantities (place kind ``module``; all over the elements of the first floating output tensor, sampled when it is large):
-``module.output_mean``, ``output_std``, ``output_absmax``, ``output_zero_share`` (0..1), ``output_batch_spread`` (rms over
+``module.output_mean``, ``output_std``, ``output_absmax``, ``output_zero_share`` (0..1), ``output_batch_spread`` (rms
+over
 features of the std across samples), ``output_dead_units`` (share of units that are <= 0 on the whole batch),
 ``output_unit_zero`` (share of units that are exactly 0 on the whole batch), ``output_nonfinite`` (1 when not finite),
 ``input_std``, ``input_absmax``, ``input_nonfinite``, ``output_gradient_norm`` (last call of the step),
 ``first_call_gradient_norm`` (first call, for modules called several times), ``calls`` (forwards per step),
-``output_requires_grad``, ``input_requires_grad`` (1 when the tensor carries a graph), ``training`` (1 in train mode), ``normalized_samples`` (values per channel that a batch norm sees), ``grad_enabled``.
+``output_requires_grad``, ``input_requires_grad`` (1 when the tensor carries a graph), ``training`` (1 in train mode),
+``normalized_samples`` (values per channel that a batch norm sees), ``grad_enabled``.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def trace_flow(
                 for source, operations in below.get(child, {}).items():
                     if source not in reached and len(reached) < 8:
                         reached[source] = (
-                            (operations + (name,))[-12:] if name not in autograd.REARRANGING else operations
+                            ((*operations, name))[-12:] if name not in autograd.REARRANGING else operations
                         )
         below[node] = reached
         nearest[node] = list(reached)

@@ -2,7 +2,8 @@
 
 Quantities (place kind ``input``): ``input.mean``, ``input.std``, ``input.absmax``, ``input.min``, ``input.max``,
 ``input.batch_spread`` (rms over features of the std across samples), ``input.feature_std_ratio`` (largest over smallest
-non-zero feature std), ``input.feature_mean_ratio`` (largest feature |mean| / std), ``input.constant_features`` (share of
+non-zero feature std), ``input.feature_mean_ratio`` (largest feature |mean| / std), ``input.constant_features`` (share
+of
 features without variation across the batch), ``input.nonfinite`` (count), ``input.zero_share``, ``input.batch_size``,
 ``input.integer`` (1 for token ids), ``input.duplicate`` (1 when it equals the batch before).
 """

@@ -7,7 +7,8 @@ Quantities (place kind ``loss``, one place per term): ``prediction.mean``, ``pre
 ids), ``target.top_class``, ``prediction.top_share``, ``prediction.accuracy``,
 ``prediction.rare_recall`` (share of the samples outside the commonest class that are recognized;
 -1 in a batch without such samples), ``prediction.entropy`` (nats, of the mean
-prediction), ``loss.term_constant`` (what the best constant predictor reaches on the batch), ``loss.per_element`` (what a
+prediction), ``loss.term_constant`` (what the best constant predictor reaches on the batch), ``loss.per_element``
+(what a
 mean reduction would give where the reduction is a sum), ``loss.elements``.
 """
 

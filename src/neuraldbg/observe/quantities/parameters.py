@@ -1,12 +1,15 @@
 """Gradients, weights and updates, at the optimizer's step.
 
 Quantities (place kind ``parameter``): ``parameter.gradient_norm`` (unscaled; 0 where there is none), ``weight_norm``,
-``update_norm``, ``has_gradient``, ``requires_grad``, ``in_optimizer``, ``gradient_zero_share``, ``unchanged_share`` (share
+``update_norm``, ``has_gradient``, ``requires_grad``, ``in_optimizer``, ``gradient_zero_share``, ``unchanged_share``
+(share
 of entries that an update did not change although their gradient is not zero), ``row_spread`` (relative spread between
-the rows of a matrix; 0 when all rows are equal), ``column_spread`` (the same for columns), ``gradient_row_spread``, ``initial_scale`` (std × sqrt(fan-in)).
+the rows of a matrix; 0 when all rows are equal), ``column_spread`` (the same for columns), ``gradient_row_spread``,
+``initial_scale`` (std × sqrt(fan-in)).
 Place kind ``run``: ``gradient.norm``, ``gradient.cosine`` (with the gradient of the observed step before),
 ``update.dot_gradient`` (−predicted decrease of the loss), ``update.norm``, ``update.ratio`` (‖update‖ / ‖weights‖).
-Norms of tensors above ``kernels.FULL`` elements are exact for gradients and sampled (scaled up) for weights and updates.
+Norms of tensors above ``kernels.FULL`` elements are exact for gradients and sampled (scaled up) for weights and
+updates.
 """
 
 from __future__ import annotations
