@@ -111,7 +111,7 @@ def _over_time(run: Run) -> Iterator[SemanticEvent]:
                 (steps[first], steps[end]),
                 f"the output of {named(name)} grew to {times(largest)} its spread at the start",
                 layer=name,
-                findings=("exponential_grows", "weights_grow"),
+                findings=("exponential_grows", "weights_grow", "explosion_precedes"),
                 confidence=beyond(largest, bound),
                 ratio=largest,
             )

@@ -113,7 +113,7 @@ def _born_between_modules(born: Fact) -> Iterator[SemanticEvent]:
 
 
 def _findings(born: Fact | None, step: int) -> tuple[str, ...]:
-    names = ["first_non_finite_in_float16"]
+    names = ["first_non_finite_in_float16", "a_module_makes_non_finite_values", "outputs_overflow_at_once"]
     if born is not None and born.step == step:
         names += ["loss_in_hazardous_operation", "domain_edge_at_trouble"]
     return tuple(names)

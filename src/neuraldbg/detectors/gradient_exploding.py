@@ -58,7 +58,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
             continue
         layers = _layers(run, begin, stop)
         sentence = f"the gradient is {times(largest)} its running level of {level[first]:.2g}"
-        findings = ("gradient_spikes", "gradient_grows_before_trouble")
+        findings = ("gradient_spikes", "gradient_grows_before_trouble", "explosion_precedes")
         if not layers:
             yield saw(
                 "gradient_health_transition",

@@ -59,6 +59,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
             common_owner(frozen),
         )
         findings = ("some_parameters_frozen",)
+    findings += ("frozen_parameters_are_in_optimizer",)
     if share > MOST:
         findings += ("trainable_share_is_low",)
     yield saw(
