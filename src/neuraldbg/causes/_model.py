@@ -35,6 +35,10 @@ _DECLARED_WEIGHT = 6.0
 _AVERAGE_WEIGHT = 4.0
 #: A finding is never taken for certain, whatever the counts say.
 _FLOOR = 0.004
+#: What is left of the prior of "nothing failed" when the loss became non-finite.
+_NON_FINITE = 1e-4
+#: The same when the loss ended above its start: no healthy run of the bench did.
+_RISEN = 0.02
 #: Candidates among which pairs are considered.
 _PAIR_CANDIDATES = 8
 
@@ -129,7 +133,13 @@ def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Seque
             total += numbers.weight.get(name, default_weight(name)) * math.log(p if present else 1 - p)
         return total
 
-    scores[(NOTHING,)] = math.log(numbers.prior[NOTHING]) + score([row_of(numbers, NOTHING, seen)])
+    # A loss that is not finite is a failure, whatever else is known of it.
+    nothing = numbers.prior[NOTHING]
+    if seen.get("loss_non_finite"):
+        nothing *= _NON_FINITE
+    elif seen.get("loss_ends_above_start"):
+        nothing *= _RISEN
+    scores[(NOTHING,)] = math.log(nothing) + score([row_of(numbers, NOTHING, seen)])
     scores[(UNKNOWN,)] = math.log(numbers.prior[UNKNOWN]) + score([row_of(numbers, UNKNOWN, seen)])
     likelihoods = {cause: row_of(numbers, cause, seen) for cause in candidates}
     for cause in candidates:

@@ -46,7 +46,8 @@ def rules() -> Mapping[str, ModuleType]:
 def vocabulary() -> Mapping[str, Mapping[str, str]]:
     """group, says, locus and do of every cause."""
     text = resources.files("neuraldbg.causes").joinpath("vocabulary.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    content: dict[str, dict[str, str]] = tomllib.loads(text)
+    return content
 
 
 @cache

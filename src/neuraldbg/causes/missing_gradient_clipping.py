@@ -29,7 +29,7 @@ FAILURE_TYPES: tuple[str, ...] = ("exploding_gradients",)
 #: How often it is met, against 1 for an ordinary cause.
 PRIOR = 1.0
 #: At least one of these must be present for the cause to be considered.
-REQUIRES: tuple[str, ...] = ("gradient_spikes", "gradient_grows_before_trouble")
+REQUIRES: tuple[str, ...] = ("spike_after_learning", "gradient_grows_before_trouble")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
     "spike_after_learning": 0.85,

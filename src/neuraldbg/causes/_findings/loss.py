@@ -36,6 +36,9 @@ def loss_ends_above_start(run: Run) -> Finding:
     start = float(np.median(curve.finite[: max(3, min(10, curve.count // 10))]))
     rise = curve.end - start
     level = max(0.1 * abs(start), 3 * curve.noise / math.sqrt(curve.window), 1e-12)
+    if curve.end > 10 * abs(float(curve.finite[0])) > 0 and curve.end > 0.9 * start:
+        # It left within the first steps: the typical start is high already.
+        start, rise = float(curve.finite[0]), max(rise, 2 * level)
     step = run.trouble_step
     return when(
         rise > level, f"the loss rose from {start:.3g} to {curve.end:.3g}", step=step or 0, start=start, end=curve.end

@@ -12,7 +12,8 @@ from neuraldbg.records import Finding
 
 
 def _finite(values: np.ndarray) -> np.ndarray:
-    return values[np.isfinite(values)]
+    kept: np.ndarray = values[np.isfinite(values)]
+    return kept
 
 
 def predicted_decrease_is_tiny(run: Run) -> Finding:
@@ -247,7 +248,8 @@ def gradient_grows_before_trouble(run: Run) -> Finding:
     """In the steps before the trouble the gradient norm grew more than fivefold."""
     step = run.trouble_step
     steps, norm = run.of_optimizer("gradient.norm")
-    if step is None:
+    # What explodes in the first steps was never healthy.
+    if step is None or step < 15:
         return absent()
     before = (steps <= step) & (steps > step - 40) & np.isfinite(norm)
     earlier = (steps <= step - 40) & np.isfinite(norm) if step > 60 else (steps < max(3, step // 3)) & np.isfinite(norm)
@@ -510,11 +512,11 @@ def weight_decay_dominates(run: Run) -> Finding:
     weights = {n: np.nanmedian(series_w.values[:, i]) for i, n in enumerate(series_w.names)}
     gradients = {n: np.nanmedian(series_g.values[:, i]) for i, n in enumerate(series_g.names)}
     ratios = [
-        decay * weights[n] / gradients[n]
+        float(decay * weights[n] / gradients[n])
         for n in weights
         if n in gradients and gradients[n] > 0 and n.endswith("weight")
     ]
-    ratios = [float(r) for r in ratios if np.isfinite(r)]
+    ratios = [ratio for ratio in ratios if math.isfinite(ratio)]
     if not ratios:
         return unmeasured()
     middle = float(np.median(ratios))
