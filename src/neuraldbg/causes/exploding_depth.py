@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("gradient_explodes_over_depth", "signal_explodes_over_depth", "outputs_overflow_at_once")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "initial_weights_extreme": 0.01,
     "outputs_overflow_at_once": 0.3,
     "run_learned_well": 0.02,
     "gradient_explodes_over_depth": 0.65,

@@ -34,6 +34,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("initial_weights_large", "embedding_used_as_output_starts_large", "outputs_large_at_start")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "initial_weights_extreme": 0.75,
     "run_learned_well": 0.02,
     "initial_weights_large": 0.8,
     "embedding_used_as_output_starts_large": 0.15,

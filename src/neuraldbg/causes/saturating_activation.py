@@ -35,6 +35,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("units_saturated_from_start", "units_saturate_later", "softmax_one_hot_from_start")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "initial_weights_extreme": 0.03,
     "run_learned_well": 0.02,
     "units_saturated_from_start": 0.65,
     "units_saturate_later": 0.2,

@@ -151,11 +151,11 @@ class Observer:
 
     @guarded
     def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
-        self.forward.begins(module, inputs, self.rounds.step)
+        self.forward.begins(module, inputs, self.rounds.forward_step)
 
     @guarded
     def _forward_ends(self, module: nn.Module, inputs: Any, keywords: Any, output: Any) -> None:
-        self.forward.ends(module, inputs, keywords, output, self.rounds.step, self.schedule)
+        self.forward.ends(module, inputs, keywords, output, self.rounds.forward_step, self.schedule)
 
     # backward ----------------------------------------------------------------------------------------------------
 

@@ -88,6 +88,12 @@ class Rounds:
         return not self._last_round or optimizer == self._last_round[-1]
 
     @property
+    def forward_step(self) -> int:
+        """The step that a forward belongs to: the next one, once the last optimizer of the round has stepped."""
+        ended = bool(self._stepped) and self.ends_round(self._stepped[-1])
+        return self.step + 1 if ended and not self.by_backward else self.step
+
+    @property
     def fresh(self) -> bool:
         """Whether no backward has come since the last optimizer step."""
         return bool(self._stepped)

@@ -634,11 +634,7 @@ def a_module_erases_its_input(run: Run) -> Finding:
     hit = []
     for name, value in across.items():
         kind = run.module_details(name).get("kind")
-        if (
-            kind in ("norm", "embedding", "other")
-            and inputs.get(name, 0.0) > 1e-4
-            and value < 1e-6 * max(1.0, inputs[name])
-        ):
+        if kind in ("norm", "embedding", "other") and inputs.get(name, 0.0) > 1e-4 and value < 1e-6:
             hit.append(name)
     return when(
         bool(hit), f"'{hit[0] if hit else ''}' gives the same output for every sample", layer=hit[0] if hit else None
@@ -701,4 +697,17 @@ def outputs_overflow_at_once(run: Run) -> Finding:
         f"outputs reach {largest:.2g} at step 0 ('{name}')",
         layer=name,
         largest=min(largest, 1e38),
+    )
+
+
+def initial_weights_extreme(run: Run) -> Finding:
+    """A weight matrix starts at more than eight times what its fan-in asks for: no gain of a deep stack is that large."""
+    if run.learned_to(0.55):
+        return absent()
+    scales = _initial_scales(run)
+    if not scales:
+        return unmeasured()
+    value, place = max(scales, key=lambda item: item[0])
+    return when(
+        value > 8.0, f"'{place.name}' starts at {value:.2g}/sqrt(fan-in)", layer=owner_of(place.name), scale=value
     )

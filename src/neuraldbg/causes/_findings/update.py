@@ -21,6 +21,8 @@ def predicted_decrease_is_tiny(run: Run) -> Finding:
 
     Scale-free: the steps taken could not have covered the way, however good their direction.
     """
+    if run.learned_to(0.2):
+        return absent()
     curve = run.loss
     steps, predicted, _ = run.predicted_and_actual
     if curve is None or steps.size < 8 or curve.count < 20:
@@ -105,6 +107,8 @@ def updates_large(run: Run) -> Finding:
 
 def updates_tiny(run: Run) -> Finding:
     """The typical step moves the weights by less than 2e-5 of their norm, from the start on."""
+    if run.learned_to(0.2):
+        return absent()
     _, ratio = run.of_optimizer("update.ratio")
     ratio = _finite(ratio)
     if ratio.size < 5:
@@ -115,6 +119,8 @@ def updates_tiny(run: Run) -> Finding:
 
 def updates_small(run: Run) -> Finding:
     """The typical step moves the weights by less than 2e-4 of their norm, from the start on."""
+    if run.learned_to(0.2):
+        return absent()
     _, ratio = run.of_optimizer("update.ratio")
     ratio = _finite(ratio)
     if ratio.size < 5:
