@@ -40,6 +40,7 @@ REQUIRES: tuple[str, ...] = (
 )
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "domain_left_out_of_calm": 0.65,
     "explosion_precedes": 0.12,
     "a_module_makes_non_finite_values": 0.25,
     "run_learned_well": 0.02,

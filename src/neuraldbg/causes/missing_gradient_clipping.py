@@ -32,6 +32,7 @@ PRIOR = 1.0
 REQUIRES: tuple[str, ...] = ("spike_after_learning", "gradient_grows_before_trouble")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
+    "domain_left_out_of_calm": 0.02,
     "spike_after_learning": 0.85,
     "explosion_precedes": 0.3,
     "run_learned_well": 0.02,

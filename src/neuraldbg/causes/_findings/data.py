@@ -64,7 +64,7 @@ def non_finite_begins_at_input(run: Run) -> Finding:
 
 def inputs_out_of_scale(run: Run) -> Finding:
     """Inputs are tens of units from zero, or their spread is far from one."""
-    if run.learned_to(0.45):
+    if run.learned_to(0.38):
         return absent()
     found = _model_inputs(run, "input.std")
     if not found:
@@ -82,7 +82,7 @@ def inputs_out_of_scale(run: Run) -> Finding:
 
 def inputs_far_off_scale(run: Run) -> Finding:
     """Inputs are a hundred units and more from zero."""
-    if run.learned_to(0.45):
+    if run.learned_to(0.38):
         return absent()
     found = _model_inputs(run, "input.absmax")
     if not found:
@@ -93,7 +93,7 @@ def inputs_far_off_scale(run: Run) -> Finding:
 
 def inputs_tiny(run: Run) -> Finding:
     """Every floating input has a spread below 0.02 and varies all the same."""
-    if run.learned_to(0.45):
+    if run.learned_to(0.38):
         return absent()
     found = _model_inputs(run, "input.std")
     if not found:
@@ -104,7 +104,7 @@ def inputs_tiny(run: Run) -> Finding:
 
 def features_of_unequal_scale(run: Run) -> Finding:
     """The largest feature's spread is more than a hundred times the smallest's, and is not ordinary itself."""
-    if run.learned_to(0.45):
+    if run.learned_to(0.38):
         return absent()
     found = _model_inputs(run, "input.feature_std_ratio")
     if not found:
@@ -375,7 +375,7 @@ def _target_scale(run: Run) -> tuple[float, float] | None:
 
 def targets_out_of_scale(run: Run) -> Finding:
     """Regression targets tens of units from zero, or with a spread far above one."""
-    if run.learned_to(0.45):
+    if run.learned_to(0.38):
         return absent()
     scale = _target_scale(run)
     if scale is None:
@@ -387,7 +387,7 @@ def targets_out_of_scale(run: Run) -> Finding:
 
 def targets_tiny(run: Run) -> Finding:
     """Regression targets with a spread below 0.02."""
-    if run.learned_to(0.45):
+    if run.learned_to(0.38):
         return absent()
     scale = _target_scale(run)
     if scale is None:

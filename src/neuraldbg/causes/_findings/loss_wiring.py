@@ -376,3 +376,12 @@ def explosion_precedes(run: Run) -> Finding:
             and abs(float(values[-1])) > 20 * max(abs(float(np.median(values[: max(2, values.size // 3)]))), 1e-12)
         )
     return when(bool(grown), f"loss or gradient had grown more than a hundredfold before step {step}", step=step)
+
+
+def domain_left_out_of_calm(run: Run) -> Finding:
+    """A hazardous operation gave the first non-finite value, and neither loss nor gradient had grown before."""
+    born = loss_in_hazardous_operation(run)
+    if born.present is None:
+        return unmeasured()
+    calm = not explosion_precedes(run).present
+    return when(bool(born.present) and calm, "loss and gradient were ordinary before", step=born.step, layer=born.layer)
