@@ -53,8 +53,8 @@ def test_an_exception_comes_first_then_the_verdict(box: Box) -> None:
     plain = box.python("train.py", "40")
     watched = box.neuraldbg("run", "train.py", "40")
     assert (watched.returncode, watched.stdout) == (plain.returncode, plain.stdout)
-    # The lines inside of torch differ: it calls a module by another way as soon as anybody listens. The user's own lines
-    # and the error are the same.
+    # The lines inside of torch differ: it calls a module by another way as soon as anybody listens. The
+    # user's own lines and the error are the same.
     shown, _, rest = watched.stderr.partition("\nRuntimeError: ")
     assert [line for line in shown.splitlines() if "train.py" in line] == [
         line for line in plain.stderr.splitlines() if "train.py" in line
