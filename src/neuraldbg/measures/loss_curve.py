@@ -15,7 +15,8 @@ from neuraldbg.records import Place, Trace
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-
+#: Rows below which a curve has no shape yet.
+FEW_ROWS = 20
 #: Rows from which on the running median of a curve is not computed at every row.
 _LONG = 4000
 

@@ -28,7 +28,8 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "LogSigmoid": (-math.inf, 0.0),
     "LogSigmoidForward": (-math.inf, 0.0),
 }
-_PLAIN = frozenset({"Clamp", "ClampMin", "ClampMax"})
+#: Operations between model and loss that leave ordinary values as they are.
+PLAIN = frozenset({"Clamp", "ClampMin", "ClampMax"})
 #: Activations that limit what logits can say.
 _LIMITS_LOGITS = frozenset({"Relu", "Threshold", "Tanh", "Hardtanh", "LogSigmoid"})
 _ONE_SIDED = frozenset({"Relu", "Threshold", "Softplus", "Exp"})
@@ -45,7 +46,7 @@ class OutputActivation:
 
 def output_chain(term: Mapping[str, Any]) -> tuple[list[str], int]:
     """Output activations of a term, nearest the loss first, without those that belong to the loss; and their offset."""
-    chain = [str(name) for name in term.get("chain", ()) if name not in _PLAIN]
+    chain = [str(name) for name in term.get("chain", ()) if name not in PLAIN]
     if term.get("kind") == "cross_entropy" and chain[:1] == ["LogSoftmax"]:
         return chain[1:], 1
     return chain, 0
@@ -62,7 +63,7 @@ def twice_applied(term: Mapping[str, Any]) -> OutputActivation | None:
         return None
     for index, name in enumerate(chain[:2]):
         if name in PROBABILITIES:
-            return OutputActivation(name, _layer(term, offset + index))
+            return OutputActivation(name, activation_layer(term, offset + index))
     return None
 
 
@@ -75,7 +76,7 @@ def limits_logits(term: Mapping[str, Any]) -> OutputActivation | None:
         _LIMITS_LOGITS if term.get("kind") == "cross_entropy" else _ONE_SIDED | {"Tanh", "Hardtanh", "LogSoftmax"}
     )
     if term.get("kind") in ("cross_entropy", "binary_cross_entropy_with_logits") and chain[0] in limiting:
-        return OutputActivation(chain[0], _layer(term, offset))
+        return OutputActivation(chain[0], activation_layer(term, offset))
     return None
 
 
@@ -84,7 +85,7 @@ def bounded_output(term: Mapping[str, Any]) -> tuple[OutputActivation, tuple[flo
     chain, offset = output_chain(term)
     if term.get("kind") not in RESIDUAL or not chain or chain[0] not in RANGES:
         return None
-    return OutputActivation(chain[0], _layer(term, offset)), RANGES[chain[0]]
+    return OutputActivation(chain[0], activation_layer(term, offset)), RANGES[chain[0]]
 
 
 def stretched(term: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
@@ -95,7 +96,8 @@ def stretched(term: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]
     return (own, wide) if math.prod(wide) == math.prod(own) * max(own) else None
 
 
-def _layer(term: Mapping[str, Any], index: int) -> str | None:
+def activation_layer(term: Mapping[str, Any], index: int) -> str | None:
+    """The module of an output activation of a term, by its index in the chain; else the module that feeds the loss."""
     modules = term.get("chain_modules") or []
     if index < len(modules) and modules[index]:
         return str(modules[index])

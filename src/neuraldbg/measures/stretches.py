@@ -12,9 +12,14 @@ BoolArray = npt.NDArray[np.bool_]
 #: Observed rows of the opposite that do not end a stretch: one noisy batch is no recovery.
 BRIDGED_ROWS = 2
 
-
 #: Rows whose windows are sorted together: bounds the memory that a long run takes.
 _CHUNK = 65_536
+
+
+def finite(values: FloatArray) -> FloatArray:
+    """The values without NaN and infinities, in their order; shape (finite rows,)."""
+    kept: FloatArray = values[np.isfinite(values)]
+    return kept
 
 
 def stretches(flags: BoolArray, at_least: int = 1, bridge: int = BRIDGED_ROWS) -> list[tuple[int, int]]:

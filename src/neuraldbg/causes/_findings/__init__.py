@@ -20,17 +20,17 @@ Question = Callable[[Run], Finding]
 
 @cache
 def questions() -> dict[str, Question]:
-    """Every finding by name, in the order of file names and names."""
+    """Every finding by name, in the order of names: which file one is in makes no difference."""
     found: dict[str, Question] = {}
-    for info in sorted(pkgutil.iter_modules(__path__), key=lambda item: item.name):
+    for info in pkgutil.iter_modules(__path__):
         if info.name.startswith("_"):
             continue
         module = import_module(f"{__name__}.{info.name}")
-        for name, function in sorted(vars(module).items()):
+        for name, function in vars(module).items():
             if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != module.__name__:
                 continue
             found[name] = function
-    return found
+    return dict(sorted(found.items()))
 
 
 def ask(run: Run) -> tuple[dict[str, Finding], list[str]]:

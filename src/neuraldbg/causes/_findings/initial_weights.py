@@ -1,0 +1,106 @@
+"""The spread of the weights before training."""
+
+from __future__ import annotations
+
+from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.run import Run, owner_of
+from neuraldbg.records import Finding, Place
+
+
+def _initial_scales(run: Run) -> list[tuple[float, Place]]:
+    """std × sqrt(fan-in) of the weight matrices: about 0.58 (PyTorch's default) to 1.41 (He)."""
+    series = run.series("parameter.initial_scale")
+    embeddings = {p.name for p in run.trace.places if p.kind == "module" and p.details.get("kind") == "embedding"}
+    norms = {p.name for p in run.trace.places if p.kind == "module" and p.details.get("kind") == "norm"}
+    return [
+        (float(series.first[i]), place)
+        for i, place in enumerate(series.places)
+        if owner_of(place.name) not in embeddings | norms
+        and place.name.rpartition(".")[2].startswith(("weight", "in_proj"))
+    ]
+
+
+def initial_weights_large(run: Run) -> Finding:
+    """A weight matrix starts at more than three times what its fan-in asks for."""
+    if run.learned_to(0.55):
+        return absent()
+    scales = _initial_scales(run)
+    if not scales:
+        return unmeasured()
+    value, place = max(scales, key=lambda item: item[0])
+    return when(
+        value > 3.0,
+        f"'{place.name}' starts with a spread of {value:.2g}/sqrt(fan-in) (usual: 0.6 to 1.4)",
+        layer=owner_of(place.name),
+        parameter=None,
+        scale=value,
+    )
+
+
+def initial_weights_extreme(run: Run) -> Finding:
+    """A weight matrix starts at more than eight times what its fan-in asks for: no gain of a deep stack is that large."""
+    if run.learned_to(0.55):
+        return absent()
+    scales = _initial_scales(run)
+    if not scales:
+        return unmeasured()
+    value, place = max(scales, key=lambda item: item[0])
+    return when(
+        value > 8.0, f"'{place.name}' starts at {value:.2g}/sqrt(fan-in)", layer=owner_of(place.name), scale=value
+    )
+
+
+def initial_weights_small(run: Run) -> Finding:
+    """At least half of the weight matrices start below a seventh of what their fan-in asks for, without being zero."""
+    if run.learned_to(0.55):
+        return absent()
+    scales = [(value, place) for value, place in _initial_scales(run)]
+    if not scales:
+        return unmeasured()
+    small = [(value, place) for value, place in scales if 0 < value < 0.12]
+    if len(small) < 0.5 * len(scales):
+        return absent()
+    value, place = min(small, key=lambda item: item[1].identifier)
+    return present(
+        f"{len(small)} of {len(scales)} weight matrices start with a spread below 0.12/sqrt(fan-in) ('{place.name}': {value:.2g})",
+        layer=owner_of(place.name),
+        scale=value,
+    )
+
+
+def a_layer_starts_small(run: Run) -> Finding:
+    """Some inner weight matrix starts below a twentieth of what its fan-in asks for, without being zero."""
+    if run.learned_to(0.55):
+        return absent()
+    scales = _initial_scales(run)
+    if not scales:
+        return unmeasured()
+    small = [(value, place) for value, place in scales if 0 < value < 0.03]
+    if not small:
+        return absent()
+    value, place = small[0]
+    return present(
+        f"'{place.name}' starts with a spread of {value:.2g}/sqrt(fan-in)", layer=owner_of(place.name), scale=value
+    )
+
+
+def embedding_used_as_output_starts_large(run: Run) -> Finding:
+    """An embedding with unit spread also makes the logits: they start with a spread of sqrt(width)."""
+    if run.learned_to(0.55):
+        return absent()
+    stds = run.series("parameter.initial_std")
+    calls = {p.name: p for p in run.trace.places if p.kind == "module" and p.details.get("kind") == "embedding"}
+    shapes = {p.name: p.details.get("shape") for p in run.trace.places if p.kind == "parameter"}
+    heads = {str(term.get("producer")) for curve in run.curves for term in curve.terms if term.get("producer")}
+    for index, place in enumerate(stds.places):
+        if owner_of(place.name) not in calls or stds.first[index] < 0.3:
+            continue
+        for head in heads:
+            own = f"{head}.weight"
+            details = run.module_details(head)
+            if own not in shapes and details.get("kind") == "linear" and shapes.get(place.name):
+                return present(
+                    f"'{place.name}' starts with a spread of {stds.first[index]:.2g} and is also the weight of '{head}'",
+                    layer=owner_of(place.name),
+                )
+    return absent() if stds else unmeasured()

@@ -1,0 +1,155 @@
+"""What came in with the data: values that are not finite, scale, variation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.inputs import model_inputs
+from neuraldbg.measures.run import Run
+from neuraldbg.records import Finding
+
+
+def input_non_finite(run: Run) -> Finding:
+    """A batch carried NaN or Inf into the model."""
+    facts = [f for f in run.trace.facts("nonfinite.input") if not f.data.get("evaluation")]
+    if not facts:
+        found = run.trace.facts("nonfinite.loss")
+        producer = found[0].data.get("producer") if found else None
+        known = run.series("input.nonfinite").of_kind("input")
+        seen_finite = bool(known) and bool((np.abs(known.steps - found[0].step) <= 0).any()) if found else False
+        if producer and producer.get("kind") == "input" and not found[0].data.get("bad_parameters") and not seen_finite:
+            return present(
+                f"a value that came in with the data of step {found[0].step} is not finite", step=found[0].step
+            )
+        return absent() if run.trace.series("input.batch_size") else unmeasured()
+    fact = facts[0]
+    where = f", rows {_list(fact.data['rows'])}" if fact.data.get("rows") else ""
+    where += f", features {_list(fact.data['features'])}" if fact.data.get("features") else ""
+    return present(
+        f"the input of step {fact.step} holds {fact.data['count']} value(s) that are NaN or infinite{where}",
+        step=fact.step,
+        count=fact.data["count"],
+    )
+
+
+def _list(values: list[int]) -> str:
+    return ", ".join(str(v) for v in values[:5]) + (" …" if len(values) > 5 else "")
+
+
+def non_finite_begins_at_input(run: Run) -> Finding:
+    """The first non-finite loss or gradient comes in the step of the first non-finite input, or just after."""
+    facts = [f for f in run.trace.facts("nonfinite.input") if not f.data.get("evaluation")]
+    troubles = [f.step for f in (*run.trace.facts("nonfinite.loss"), *run.trace.facts("nonfinite.gradient"))]
+    if run.bad_step is not None:
+        troubles.append(run.bad_step)
+    if not facts or not troubles:
+        return absent()
+    return when(
+        facts[0].step <= min(troubles) <= facts[0].step + 2,
+        f"it is the first value of the run that is not finite, at step {facts[0].step}",
+        step=facts[0].step,
+    )
+
+
+def inputs_out_of_scale(run: Run) -> Finding:
+    """Inputs are tens of units from zero, or their spread is far from one."""
+    if run.learned_to(0.38):
+        return absent()
+    found = model_inputs(run, "input.std")
+    if not found:
+        return unmeasured()
+    means = {name: values for name, (_, values) in model_inputs(run, "input.mean").items()}
+    worst: tuple[float, str] = (0.0, "")
+    for name, (_, spread) in found.items():
+        first = float(np.median(spread[:10]))
+        center = float(np.median(np.abs(means.get(name, np.zeros(1))[:10])))
+        size = math.hypot(first, center)
+        if size > worst[0]:
+            worst = (size, f"input {name} has mean {np.median(means[name][:10]):.3g} and spread {first:.3g}")
+    return when(worst[0] > 8, f"{worst[1]} (healthy: about 0 and 1)", size=worst[0])
+
+
+def inputs_far_off_scale(run: Run) -> Finding:
+    """Inputs are a hundred units and more from zero."""
+    if run.learned_to(0.38):
+        return absent()
+    found = model_inputs(run, "input.absmax")
+    if not found:
+        return unmeasured()
+    worst = max((float(np.median(values[:10])), name) for name, (_, values) in found.items())
+    return when(worst[0] > 100, f"input {worst[1]} reaches {worst[0]:.3g}", largest=worst[0])
+
+
+def inputs_tiny(run: Run) -> Finding:
+    """Every floating input has a spread below 0.02 and varies all the same."""
+    if run.learned_to(0.38):
+        return absent()
+    found = model_inputs(run, "input.std")
+    if not found:
+        return unmeasured()
+    largest = max(float(np.median(values[:10])) for _, values in found.values())
+    return when(0 < largest < 0.02, f"inputs have a spread of {largest:.2g}", spread=largest)
+
+
+def features_of_unequal_scale(run: Run) -> Finding:
+    """The largest feature's spread is more than a hundred times the smallest's, and is not ordinary itself."""
+    if run.learned_to(0.38):
+        return absent()
+    found = model_inputs(run, "input.feature_std_ratio")
+    if not found:
+        return unmeasured()
+    largest = model_inputs(run, "input.feature_std_max")
+    ratio, name = max((float(np.median(values[:10])), name) for name, (_, values) in found.items())
+    peak = float(np.median(largest[name][1][:10])) if name in largest else 0.0
+    return when(
+        ratio > 100 and peak > 8, f"features of input {name} differ in spread by a factor of {ratio:.3g}", ratio=ratio
+    )
+
+
+def inputs_do_not_vary(run: Run) -> Finding:
+    """Inputs are the same for every sample of a batch, or nearly all their features are."""
+    constant = model_inputs(run, "input.constant_features")
+    spreads = run.series("input.batch_spread").of_kind("input")
+    if not spreads:
+        return unmeasured()
+    stds = run.series("input.std").of_kind("input")
+    flat: list[Finding] = []
+    varies = False
+    for name in spreads.names:
+        steps, spread = spreads.column(name)
+        if spread.size < 3:
+            continue
+        _, own = stds.column(name)
+        typical = float(np.median(spread))
+        share = float(np.median(constant[name][1])) if name in constant else (1.0 if typical == 0 else 0.0)
+        relative = (
+            typical / float(np.median(own)) if own.size and np.median(own) > 0 else (0.0 if typical == 0 else 1.0)
+        )
+        _, zeros = run.series("input.zero_share").of_kind("input").column(name)
+        empty = float(np.median(zeros)) if zeros.size else 0.0
+        low = typical == 0 or share > 0.9 or (relative < 1e-3 and own.size > 0)
+        varies = varies or not low
+        if low:
+            flat.append(
+                present(
+                    f"input {name} hardly varies: {100 * share:.0f} % of its features are equal in all samples, "
+                    f"{100 * empty:.0f} % of its values are zero",
+                    step=int(steps[0]),
+                    share=share,
+                    spread=typical,
+                )
+            )
+    # A hidden state of zeros or a mask beside an input that varies is no fault.
+    return flat[0] if flat and not varies else absent()
+
+
+def inputs_nearly_all_zero(run: Run) -> Finding:
+    """More than 97 % of the input values are zero."""
+    found = model_inputs(run, "input.zero_share")
+    if not found:
+        return unmeasured()
+    share, name = min((float(np.median(values)), name) for name, (_, values) in found.items())
+    return when(share > 0.97, f"{100 * share:.1f} % of the values of input {name} are zero", share=share)

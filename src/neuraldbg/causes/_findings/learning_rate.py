@@ -1,0 +1,77 @@
+"""The learning rate over time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.run import Run
+from neuraldbg.records import Finding
+
+
+def learning_rate_jumped(run: Run) -> Finding:
+    """The learning rate rose at least threefold at once, later than the first few steps, and trouble followed."""
+    steps, rates = run.learning_rate
+    if not rates.size:
+        return unmeasured()
+    for index in range(1, rates.size):
+        if steps[index] >= 3 and rates[index] > 3 * rates[index - 1] > 0:
+            trouble = run.trouble_step
+            if trouble is not None and trouble >= steps[index] - 2:
+                return present(
+                    f"the learning rate rose from {rates[index - 1]:.3g} to {rates[index]:.3g} at step {steps[index]}",
+                    step=int(steps[index]),
+                    before=rates[index - 1],
+                    after=rates[index],
+                )
+    return absent()
+
+
+def learning_rate_rose_into_trouble(run: Run) -> Finding:
+    """At the step of trouble the learning rate stood at least three times above where the loss still fell."""
+    steps, rates = run.learning_rate
+    trouble = run.trouble_step
+    if not rates.size:
+        return unmeasured()
+    curve = run.loss
+    if trouble is None or rates.size < 3 or curve is None:
+        return absent()
+    at = float(run.learning_rate_at(trouble)[0])
+    start = float(rates[0])
+    lowest = float(rates[: max(1, int(np.searchsorted(steps, trouble)))].min())
+    before = max(lowest, start if start < at else lowest)
+    return when(
+        at > 3 * before > 0 and trouble > 5,
+        f"the learning rate had risen from {before:.2g} to {at:.2g} when the loss broke away at step {trouble}",
+        step=trouble,
+        before=before,
+        after=at,
+    )
+
+
+def learning_rate_collapsed_early(run: Run) -> Finding:
+    """The learning rate fell below a hundredth of its peak well before the end, while the loss was still high."""
+    steps, rates = run.learning_rate
+    curve = run.loss
+    if not rates.size or curve is None:
+        return unmeasured()
+    peak = float(rates.max())
+    after = np.flatnonzero((rates < 0.015 * peak) & (np.arange(rates.size) > int(rates.argmax())))
+    if not after.size or peak <= 0:
+        return absent()
+    step = int(steps[after[0]])
+    last = int(curve.steps[-1]) if curve.steps.size else 0
+    if rates[after[0] :].max() > 0.05 * peak or step > 0.75 * last:
+        return absent()
+    # The step of the change that ended the last stretch near the peak.
+    held = int(np.flatnonzero(rates >= 0.5 * peak)[-1])
+    fall_start = int(steps[held + 1]) if held + 1 < steps.size else step
+    share = (last - step) / max(1, last)
+    still_high = not (curve.first > 0 and curve.end < 0.05 * curve.first)
+    return when(
+        still_high,
+        f"the learning rate fell from {peak:.2g} to {float(rates[after[0]]):.2g} by step {step}, with {100 * share:.0f} % of the run to go",
+        step=fall_start,
+        peak=peak,
+        after=float(rates[after[0]]),
+    )

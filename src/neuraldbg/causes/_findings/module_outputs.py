@@ -1,0 +1,119 @@
+"""What modules make of what they read: too much, nothing, or values that are not finite."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.depth import early, late
+from neuraldbg.measures.run import Run
+from neuraldbg.records import Finding
+
+
+def outputs_collapse(run: Run) -> Finding:
+    """Some module's output is the same for all samples late in the run, though its input varies."""
+    across, spread = late(run.trace, "module.output_batch_spread"), early(run.trace, "module.output_batch_spread")
+    if not across:
+        return unmeasured()
+    hit = [name for name, value in across.items() if spread.get(name, 0) > 1e-6 and value < 1e-3 * spread[name]]
+    return when(
+        bool(hit),
+        f"the output of '{hit[0] if hit else ''}' is the same for every sample",
+        layer=hit[0] if hit else None,
+    )
+
+
+def outputs_large_at_start(run: Run) -> Finding:
+    """A module turns an ordinary input into outputs more than five times as large, at step 0."""
+    if run.learned_to(0.55):
+        return absent()
+    inputs, outputs = early(run.trace, "module.input_std", 1), early(run.trace, "module.output_std", 1)
+    if not outputs:
+        return unmeasured()
+    best = (0.0, "")
+    for name, value in outputs.items():
+        details = run.module_details(name)
+        if details.get("kind") in ("linear", "convolution") and inputs.get(name, 0) > 0.05 and math.isfinite(value):
+            best = max(best, (value / inputs[name], name))
+    return when(
+        best[0] > 4,
+        f"'{best[1]}' multiplies the spread of its input by {best[0]:.3g} at step 0",
+        layer=best[1],
+        gain=best[0],
+    )
+
+
+def a_module_erases_its_input(run: Run) -> Finding:
+    """A first module (normalization, embedding, pooling) turns inputs that vary into the same output for all samples."""
+    across, inputs = early(run.trace, "module.output_batch_spread"), early(run.trace, "module.input_std")
+    if not across:
+        return unmeasured()
+    hit = []
+    for name, value in across.items():
+        kind = run.module_details(name).get("kind")
+        if kind in ("norm", "embedding", "other") and inputs.get(name, 0.0) > 1e-4 and value < 1e-6:
+            hit.append(name)
+    return when(
+        bool(hit), f"'{hit[0] if hit else ''}' gives the same output for every sample", layer=hit[0] if hit else None
+    )
+
+
+def a_module_makes_non_finite_values(run: Run) -> Finding:
+    """A module turns inputs of ordinary size into outputs that are not finite, with finite weights, not in float16."""
+    outputs, inputs = run.series("module.output_absmax"), run.series("module.input_absmax")
+    if not outputs:
+        return unmeasured()
+    bad = np.isposinf(outputs.values)
+    if not bad.any():
+        return absent()
+    row = int(np.flatnonzero(bad.any(axis=1))[0])
+    step = int(outputs.steps[row])
+    columns = sorted(np.flatnonzero(bad[row]), key=lambda i: outputs.places[i].identifier)
+    half = run.series("module.half_precision")
+    for column in columns:
+        place = outputs.places[column]
+        if place.name in half.names and float(np.nanmax(half.values[:, half.names.index(place.name)])) == 16.0:
+            return absent()
+        steps, read = inputs.column(place.name)
+        at = read[steps == step]
+        before = outputs.values[:row, column]
+        before = before[np.isfinite(before)]
+        calm = not before.size or float(before[-3:].max()) < 1e6
+        if (not at.size or (np.isfinite(at).all() and at.max() < 1e6)) and calm and step > 0:
+            facts = run.trace.facts("nonfinite.loss")
+            if facts and facts[0].step < step:
+                return absent()
+            if facts and facts[0].step == step and facts[0].data.get("bad_parameters"):
+                return absent()
+            return present(
+                f"'{place.name}' gives values that are not finite at step {step}, from ordinary inputs",
+                step=step,
+                layer=place.name,
+            )
+        return absent()
+    return absent()
+
+
+def outputs_overflow_at_once(run: Run) -> Finding:
+    """At step 0, with untouched weights and ordinary inputs, outputs reach 1e4 times the inputs' size or overflow."""
+    if run.learned_to(0.55):
+        return absent()
+    outputs = run.series("module.output_absmax")
+    inputs = early(run.trace, "input.absmax", 1)
+    if not outputs or not outputs.values.shape[0]:
+        return unmeasured()
+    largest = float(np.nanmax(outputs.values[0], initial=0.0))
+    entered = max((v for v in inputs.values() if math.isfinite(v)), default=1.0)
+    name = (
+        outputs.names[int(np.nanargmax(outputs.values[0]))]
+        if np.isfinite(outputs.values[0]).any() or np.isinf(outputs.values[0]).any()
+        else ""
+    )
+    return when(
+        largest > 1e4 * max(1.0, entered),
+        f"outputs reach {largest:.2g} at step 0 ('{name}')",
+        layer=name,
+        largest=min(largest, 1e38),
+    )

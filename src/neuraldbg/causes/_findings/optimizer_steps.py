@@ -1,0 +1,63 @@
+"""Whether optimizers step, which way, and on gradients that were cleared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from neuraldbg.causes._findings._answer import unmeasured, when
+from neuraldbg.measures.run import Run
+from neuraldbg.records import Finding
+
+
+def gradients_not_cleared(run: Run) -> Finding:
+    """A backward that follows an optimizer step finds the old gradients still there."""
+    steps, left = run.of_optimizer("gradient.left_norm")
+    steps_norm, norm = run.of_optimizer("gradient.norm")
+    if left.size < 3 or run.optimizer_steps < 3:
+        return unmeasured()
+    at = dict(zip(steps_norm.tolist(), norm.tolist()))
+    pairs = [(value, at.get(step, 0.0)) for step, value in zip(steps.tolist(), left.tolist())]
+    full = [value > 1e-3 * now > 0 for value, now in pairs if math.isfinite(value) and math.isfinite(now)]
+    if len(full) < 3:
+        return unmeasured()
+    return when(
+        bool(np.mean(full) > 0.8),
+        f"gradients are not cleared: each backward finds those of the steps before (norm {np.median(left):.3g})",
+        left=float(np.median(left)),
+    )
+
+
+def gradients_sometimes_cleared(run: Run) -> Finding:
+    """Old gradients are found after some optimizer steps and not after others."""
+    _, left = run.of_optimizer("gradient.left_norm")
+    if left.size < 6 or run.optimizer_steps < 6:
+        return unmeasured()
+    share = float(np.mean(left > 0))
+    return when(0.2 < share <= 0.8, f"after {100 * share:.0f} % of the steps the old gradients were still there")
+
+
+def no_optimizer_step(run: Run) -> Finding:
+    """Backward after backward, and no optimizer ever steps."""
+    if run.backwards < 5:
+        return unmeasured()
+    return when(run.optimizer_steps == 0, f"{run.backwards} backward passes and not one optimizer step")
+
+
+def all_steps_skipped(run: Run) -> Finding:
+    """The loss scaler skipped every step, or nearly."""
+    skipped = int(run.trace.meta.get("counts", {}).get("skipped_steps", 0))
+    if not run.optimizer_steps:
+        return unmeasured()
+    return when(
+        skipped > 0.5 * run.optimizer_steps and run.optimizer_steps > 10,
+        f"{skipped} of {run.optimizer_steps} steps were skipped",
+    )
+
+
+def optimizer_maximizes(run: Run) -> Finding:
+    """The optimizer was built with maximize=True."""
+    if not run.optimizers:
+        return unmeasured()
+    return when(bool(run.setting("maximize")), "the optimizer was built with maximize=True")

@@ -1,0 +1,19 @@
+"""Replicas of the model on several ranks."""
+
+from __future__ import annotations
+
+from neuraldbg.causes._findings._answer import present, unmeasured
+from neuraldbg.measures.run import Run, owner_of
+from neuraldbg.records import Finding
+
+
+def replicas_differ(run: Run) -> Finding:
+    """Replicas of a parameter or buffer differ between ranks."""
+    facts = run.trace.facts("ranks.diverged")
+    if not facts:
+        return unmeasured()
+    fact = facts[0]
+    name = str(fact.data.get("parameter", ""))
+    return present(
+        f"'{name}' differs between ranks since step {fact.step}", step=fact.step, parameter=name, layer=owner_of(name)
+    )

@@ -1,0 +1,95 @@
+"""Values and scale of the targets."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.inputs import target_scale
+from neuraldbg.measures.run import Run
+from neuraldbg.records import Finding
+
+
+def target_non_finite(run: Run) -> Finding:
+    """Targets are NaN or infinite while the prediction is finite."""
+    facts = run.trace.facts("nonfinite.loss")
+    producer = facts[0].data.get("producer") if facts else None
+    if (
+        producer
+        and producer.get("kind") == "constant"
+        and not producer.get("module")
+        and not facts[0].data.get("bad_parameters")
+    ):
+        return present(f"what the prediction of step {facts[0].step} is compared with holds NaN", step=facts[0].step)
+    series = run.series("target.nonfinite")
+    if not series:
+        return absent() if facts else unmeasured()
+    largest = run.series("prediction.max")
+    for index, name in enumerate(series.names):
+        for row in np.flatnonzero(np.nan_to_num(series.values[:, index], nan=0.0) > 0):
+            step = int(series.steps[row])
+            steps, predicted = largest.column(name)
+            at = predicted[steps == step]
+            # A hand-written residual of an infinite prediction gives no target.
+            if at.size and not np.isfinite(at).all():
+                break
+            return present(f"targets of step {step} are NaN or infinite", step=step)
+    return absent()
+
+
+def target_out_of_range(run: Run) -> Finding:
+    """Class ids or probabilities outside what the loss accepts."""
+    series = run.series("target.out_of_range")
+    for fact in run.trace.facts("run.exception"):
+        message = str(fact.data.get("message", ""))
+        if "out of bounds" in message and "Target" in message:
+            return present(f"the loss refused a target: {message.splitlines()[0][:120]}", step=fact.step)
+        if "between 0 and 1" in message:
+            return present(f"the loss refused its values: {message.splitlines()[0][:120]}", step=fact.step)
+    if not series:
+        return unmeasured()
+    bad = np.nan_to_num(series.values, nan=0.0) > 0
+    if not bad.any():
+        return absent()
+    row = int(np.flatnonzero(bad.any(axis=1))[0])
+    if run.loss is not None and run.loss.kind == "binary_cross_entropy_with_logits":
+        mild = (
+            float(np.nanmax(run.series("target.max").values)) <= 1.0
+            and float(np.nanmin(run.series("target.min").values)) >= 0.0
+        )
+        if mild:
+            return absent()
+    low = run.series("target.min").values
+    high = run.series("target.max").values
+    extent = f" (from {np.nanmin(low):.3g} to {np.nanmax(high):.3g})" if low.size and high.size else ""
+    share = float(np.nanmax(series.values))
+    return present(
+        f"targets lie outside the range that the loss accepts{extent}", step=int(series.steps[row]), share=share
+    )
+
+
+def targets_out_of_scale(run: Run) -> Finding:
+    """Regression targets tens of units from zero, or with a spread far above one."""
+    if run.learned_to(0.38):
+        return absent()
+    scale = target_scale(run)
+    if scale is None:
+        return unmeasured() if run.loss is None else absent()
+    mean, spread = abs(scale[0]), scale[1]
+    size = math.hypot(mean, spread)
+    return when(size > 10, f"targets lie around {mean:.3g} with a spread of {spread:.3g}", mean=mean, spread=spread)
+
+
+def targets_tiny(run: Run) -> Finding:
+    """Regression targets with a spread below 0.02."""
+    if run.learned_to(0.38):
+        return absent()
+    scale = target_scale(run)
+    if scale is None:
+        return unmeasured() if run.loss is None else absent()
+    mean, spread = scale
+    return when(
+        0 < math.hypot(mean, spread) < 0.02, f"targets have a size of {math.hypot(mean, spread):.2g}", spread=spread
+    )

@@ -1,0 +1,74 @@
+"""How far a step moves the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neuraldbg.causes._findings._answer import absent, unmeasured, when
+from neuraldbg.measures.run import Run
+from neuraldbg.measures.stretches import finite
+from neuraldbg.records import Finding
+
+
+def updates_huge_at_start(run: Run) -> Finding:
+    """One of the first steps moved the weights by more than a tenth of their norm."""
+    steps, ratio = run.of_optimizer("update.ratio")
+    early = steps < 10
+    if not early.any():
+        return unmeasured()
+    values = ratio[early]
+    worst = int(steps[early][np.argmax(values)])
+    value = float(values.max())
+    return when(
+        value > 0.1,
+        f"step {worst} moved the weights by {100 * value:.3g} % of their norm (healthy: 0.01 to 1 %)",
+        step=int(steps[early][0]),
+        ratio=value,
+    )
+
+
+def updates_large(run: Run) -> Finding:
+    """The typical step moves the weights by more than 2.5 % of their norm."""
+    _, ratio = run.of_optimizer("update.ratio")
+    ratio = finite(ratio)
+    if ratio.size < 5:
+        return unmeasured()
+    middle = float(np.median(ratio))
+    return when(
+        middle > 0.025, f"a step moves the weights by {100 * middle:.2g} % (healthy: 0.01 to 1 %)", ratio=middle
+    )
+
+
+def updates_tiny(run: Run) -> Finding:
+    """The typical step moves the weights by less than 2e-5 of their norm, from the start on."""
+    if run.learned_to(0.2):
+        return absent()
+    _, ratio = run.of_optimizer("update.ratio")
+    ratio = finite(ratio)
+    if ratio.size < 5:
+        return unmeasured()
+    middle = float(np.median(ratio[: max(5, ratio.size // 4)]))
+    return when(0 < middle < 2e-5, f"updates are {middle:.1g} of the weights (healthy: 1e-4 to 1e-2)", ratio=middle)
+
+
+def updates_small(run: Run) -> Finding:
+    """The typical step moves the weights by less than 2e-4 of their norm, from the start on."""
+    if run.learned_to(0.2):
+        return absent()
+    _, ratio = run.of_optimizer("update.ratio")
+    ratio = finite(ratio)
+    if ratio.size < 5:
+        return unmeasured()
+    middle = float(np.median(ratio[: max(5, ratio.size // 4)]))
+    return when(0 < middle < 2e-4, f"updates are {middle:.1g} of the weights (healthy: 1e-4 to 1e-2)", ratio=middle)
+
+
+def updates_zero(run: Run) -> Finding:
+    """Optimizer steps leave the weights exactly where they are, though there are gradients."""
+    _, norm = run.of_optimizer("update.norm")
+    _, gradient = run.of_optimizer("gradient.norm")
+    if norm.size < 5 or gradient.size < 5:
+        return unmeasured()
+    return when(
+        float(np.median(norm)) == 0 and float(np.median(gradient)) > 0, "steps leave the weights exactly where they are"
+    )
