@@ -81,7 +81,7 @@ def test_needs_are_the_quantities_that_the_file_names(name):
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_events_name_questions_that_exist(name):
-    text = "".join(file.read_text("utf-8") for file in (PACKAGE / "causes" / "_findings").glob("*.py"))
+    text = "".join(file.read_text("utf-8") for file in (PACKAGE / "causes" / "_findings").rglob("*.py"))
     known = set(re.findall(r"^def ([a-z_0-9]+)\(", text, re.M))
     for sick in SICK[name]:
         for event in detect(name, sick.run()):

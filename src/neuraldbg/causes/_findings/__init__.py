@@ -20,17 +20,18 @@ Question = Callable[[Run], Finding]
 
 @cache
 def questions() -> dict[str, Question]:
-    """Every finding by name, in the order of names: which file one is in makes no difference."""
-    found: dict[str, Question] = {}
-    for info in pkgutil.iter_modules(__path__):
-        if info.name.startswith("_"):
+    """Every finding by name, in the order of subjects (folder, or file beside the folders) and names."""
+    found: list[tuple[str, str, Question]] = []
+    for info in pkgutil.walk_packages(__path__, f"{__name__}."):
+        subject, *inner = info.name.removeprefix(f"{__name__}.").split(".")
+        if any(part.startswith("_") for part in (subject, *inner)):
             continue
-        module = import_module(f"{__name__}.{info.name}")
+        module = import_module(info.name)
         for name, function in vars(module).items():
             if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != module.__name__:
                 continue
-            found[name] = function
-    return dict(sorted(found.items()))
+            found.append((subject, name, function))
+    return {name: function for _, name, function in sorted(found, key=lambda entry: entry[:2])}
 
 
 def ask(run: Run) -> tuple[dict[str, Finding], list[str]]:

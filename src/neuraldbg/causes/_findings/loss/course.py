@@ -97,3 +97,15 @@ def loss_swings_grow(run: Run) -> Finding:
         rises and swing_late > 2 * swing_early > 0,
         f"the swings of the loss grew from {swing_early:.3g} to {swing_late:.3g}",
     )
+
+
+def loss_is_negative_and_settles(run: Run) -> Finding:
+    """A loss below zero whose fall slows down: a log-density or a reward, doing well."""
+    curve = run.loss
+    if curve is None or curve.count < FEW_ROWS:
+        return unmeasured()
+    parts = [float(np.median(part)) for part in np.array_split(curve.finite, 4)]
+    falls = [parts[i] - parts[i + 1] for i in range(3)]
+    return when(
+        parts[3] < 0 and falls[2] < 0.6 * max(falls[0], falls[1], 1e-12), "the loss is negative and its fall slows down"
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, unmeasured, when
-from neuraldbg.measures.loss_curve import FEW_ROWS
 from neuraldbg.measures.loss_structure import BOUNDED_BELOW
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.wiring import source_of
@@ -60,16 +59,4 @@ def loss_falls_without_bound(run: Run) -> Finding:
         and falls[1] > 0.5 * falls[0] > 0
         and parts[3] < -3 * abs(parts[0]),
         f"the loss falls without bound, to {parts[3]:.3g}",
-    )
-
-
-def loss_is_negative_and_settles(run: Run) -> Finding:
-    """A loss below zero whose fall slows down: a log-density or a reward, doing well."""
-    curve = run.loss
-    if curve is None or curve.count < FEW_ROWS:
-        return unmeasured()
-    parts = [float(np.median(part)) for part in np.array_split(curve.finite, 4)]
-    falls = [parts[i] - parts[i + 1] for i in range(3)]
-    return when(
-        parts[3] < 0 and falls[2] < 0.6 * max(falls[0], falls[1], 1e-12), "the loss is negative and its fall slows down"
     )

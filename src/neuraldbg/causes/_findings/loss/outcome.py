@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
-from neuraldbg.causes._findings.constant_guess import loss_above_constant_predictor, loss_at_constant_predictor
+from neuraldbg.causes._findings.loss.constant_guess import loss_above_constant_predictor, loss_at_constant_predictor
 from neuraldbg.measures.loss_curve import FEW_ROWS
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, unmeasured, when
-from neuraldbg.causes._findings.predictions import predictions_collapse_on_a_class
+from neuraldbg.causes._findings.data.predictions import predictions_collapse_on_a_class
 from neuraldbg.measures.loss_curve import class_shares
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding

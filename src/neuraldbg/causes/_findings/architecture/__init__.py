@@ -1,0 +1,1 @@
+"""The model: its depth, its units, its weights before training."""

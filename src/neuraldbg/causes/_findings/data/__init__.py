@@ -1,0 +1,1 @@
+"""What comes in with the batches, and what the predictions make of it."""

@@ -1,0 +1,1 @@
+"""Steps, gradients over time, and the optimizer's settings."""

@@ -1,0 +1,1 @@
+"""Which parameters train, which modules are reached, which mode they run in."""
