@@ -37,7 +37,7 @@ _AVERAGE_WEIGHT = 4.0
 _FLOOR = 0.004
 #: What is left of the prior of "nothing failed" when the loss became non-finite.
 _NON_FINITE = 1e-4
-#: The same when the loss ended above its start: no healthy run of the bench did.
+#: The same when the loss ended above its start, or falls below zero ever faster: no healthy run of the bench did.
 _RISEN = 0.02
 #: Candidates among which pairs are considered.
 _PAIR_CANDIDATES = 8
@@ -137,7 +137,7 @@ def infer(numbers: Parameters, answers: Mapping[str, Finding], candidates: Seque
     nothing = numbers.prior[NOTHING]
     if seen.get("loss_non_finite"):
         nothing *= _NON_FINITE
-    elif seen.get("loss_ends_above_start"):
+    elif seen.get("loss_ends_above_start") or seen.get("loss_falls_without_bound"):
         nothing *= _RISEN
     scores[(NOTHING,)] = math.log(nothing) + score([row_of(numbers, NOTHING, seen)])
     scores[(UNKNOWN,)] = math.log(numbers.prior[UNKNOWN]) + score([row_of(numbers, UNKNOWN, seen)])

@@ -77,3 +77,19 @@ def target_scale(run: Run) -> tuple[float, float] | None:
     if not spread.size or not mean.size:
         return None
     return float(np.median(mean)), math.sqrt(float(np.mean(spread**2)) + float(np.var(mean)))
+
+
+#: Share of its start to which a loss falls when the scale of the data did no harm that matters.
+_LEARNED = 0.38
+
+
+def learns_despite_scale(run: Run) -> bool:
+    """Whether a run learns whatever the scale of its data: it has, or it is well on its way.
+
+    On its way does not count where the targets lie far from zero for their spread: a prediction that crawls there
+    lowers the loss steadily and has learned nothing.
+    """
+    if run.learned_to(_LEARNED):
+        return True
+    scale = target_scale(run)
+    return run.learns_steadily() and (scale is None or abs(scale[0]) < 2 * scale[1])

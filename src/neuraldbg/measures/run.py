@@ -79,14 +79,28 @@ class Run:
         """Whether the loss ends below a share of its start and of a constant guess, and stayed finite.
 
         A setting that is unusual is no fault of a run that learns all the same. A first loss that is huge by itself
-        (see
-        ``constant``) does not make what follows look learned: the start counts no more than the constant guess.
+        (see ``constant``) does not make what follows look learned: the start counts no more than the constant guess.
         """
         curve = self.loss
         if curve is None or curve.count < 20 or self.bad_step is not None or curve.first <= 0:
             return False
         start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
         return abs(curve.end) < share * start
+
+    def learns_steadily(self) -> bool:
+        """Whether a good part of the loss is gone and what is left goes at the same rate as before.
+
+        Such a run was stopped on its way. A loss that crawls towards a distant level looks the same from its curve
+        alone; who asks must know that there is none.
+        """
+        curve = self.loss
+        if curve is None or curve.count < 40 or self.bad_step is not None or self.adversarial or curve.first <= 0:
+            return False
+        if not self.learned_to(0.6):
+            return False
+        parts = [float(np.mean(part)) for part in np.array_split(curve.finite, 4)]
+        falls = -np.diff(parts)
+        return bool((falls > 0).all() and falls[2] > 0.5 * falls.mean())
 
     # optimizer ----------------------------------------------------------------------------------------------------
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import networkx as nx
+
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.depth import flow_graph
 from neuraldbg.measures.linearity import LINEAR_KINDS, NONLINEAR_KINDS, NONLINEAR_OPERATIONS
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
+
+#: How a linear layer's own product is called in the graph.
+_OWN = frozenset({"Addmm", "Mm", "Bmm", "Addbmm", "Convolution"})
 
 
 def linear_layers_in_a_row(run: Run) -> Finding:
@@ -33,21 +38,31 @@ def linear_layers_in_a_row(run: Run) -> Finding:
     )
 
 
-def _linear_sources(run: Run, graph: object, target: str, depth: int = 4) -> list[str | None]:
+def _bends(run: Run, graph: nx.DiGraph, source: str, target: str) -> bool:
+    """Whether an operation between two modules is nonlinear; a linear layer's own product with its weights is not."""
+    operations = graph.edges[source, target].get("operations", ())
+    if operations and operations[-1] in _OWN and run.module_details(target).get("kind") in LINEAR_KINDS:
+        operations = operations[:-1]
+    return any(operation in NONLINEAR_OPERATIONS for operation in operations)
+
+
+def _is_sum_of_its_own(graph: nx.DiGraph, container: str) -> bool:
+    """Whether a container's output comes from its own modules with nothing but sums in between."""
+    sources = list(graph.predecessors(container))
+    return bool(sources) and all(str(source).startswith(f"{container}.") for source in sources)
+
+
+def _linear_sources(run: Run, graph: nx.DiGraph, target: str, depth: int = 4) -> list[str | None]:
     """For each way into a linear layer: the linear layer it comes from without a nonlinearity, or None."""
     found: list[str | None] = []
-    for source in graph.predecessors(target):  # type: ignore[attr-defined]
-        operations = graph.edges[source, target].get("operations", ())  # type: ignore[attr-defined]
+    for source in graph.predecessors(target):
         kind = run.module_details(source).get("kind")
-        own = run.module_details(source).get("leaf", False)
-        if (
-            any(op in NONLINEAR_OPERATIONS for op in operations)
-            or kind in NONLINEAR_KINDS
-            or (not own and kind == "container")
-        ):
+        if _bends(run, graph, source, target) or kind in NONLINEAR_KINDS:
             found.append(None)
         elif kind in LINEAR_KINDS:
             found.append(source)
+        elif kind == "container" and depth > 0 and _is_sum_of_its_own(graph, source):
+            found.extend(_linear_sources(run, graph, source, depth - 1))
         elif kind in ("dropout", "norm") and depth > 0:
             found.extend(_linear_sources(run, graph, source, depth - 1))
         else:
@@ -65,9 +80,5 @@ def model_is_linear_throughout(run: Run) -> Finding:
         return absent()
     if any(kind in NONLINEAR_KINDS for kind in kinds):
         return absent()
-    inner = [
-        op for _, target, data in graph.edges(data=True) if target != "<loss>" for op in data.get("operations", ())
-    ]
-    return when(
-        not any(op in NONLINEAR_OPERATIONS for op in inner), "no nonlinearity lies between input and output", layer=""
-    )
+    bent = any(_bends(run, graph, source, target) for source, target in graph.edges if target != "<loss>")
+    return when(not bent, "no nonlinearity lies between input and output", layer="")

@@ -9,6 +9,7 @@ import numpy as np
 from neuraldbg.causes._findings._answer import absent, unmeasured, when
 from neuraldbg.measures.loss_curve import class_shares
 from neuraldbg.measures.run import Run
+from neuraldbg.measures.stretches import level_before
 from neuraldbg.records import Finding
 
 
@@ -56,8 +57,8 @@ def predictions_chase_batches(run: Run) -> Finding:
         return unmeasured()
     values = curve.finite
     jumps = np.diff(values)
-    level = max(float(np.median(np.abs(values))), 1e-12)
-    ups = np.flatnonzero(jumps > max(0.5 * level, 6 * float(np.median(np.abs(jumps)))))
+    level = np.nan_to_num(level_before(np.abs(values), width=20, at_least=1)[1:], nan=np.inf)
+    ups = np.flatnonzero(jumps > np.maximum(0.5 * np.maximum(level, 1e-12), 6 * float(np.median(np.abs(jumps)))))
     return when(
         3 <= ups.size < 0.15 * values.size, f"the loss jumps {ups.size} times and falls in between", jumps=ups.size
     )

@@ -45,7 +45,7 @@ def rare_classes_are_missed(run: Run) -> Finding:
         return unmeasured()
     if not dominant.present:
         return absent()
-    if curve.constant is not None and curve.constant > 1e-9 and curve.end < 0.3 * curve.constant:
+    if curve.constant is not None and curve.constant > 1e-9 and curve.late_mean < 0.3 * curve.constant:
         # Far below what the shares of the classes give: told apart, whatever a threshold of one half makes of it.
         return absent()
     steps, recall = run.series("prediction.rare_recall").column(curve.place.name)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
-from neuraldbg.measures.inputs import model_inputs
+from neuraldbg.measures.inputs import learns_despite_scale, model_inputs
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -56,7 +56,7 @@ def non_finite_begins_at_input(run: Run) -> Finding:
 
 def inputs_out_of_scale(run: Run) -> Finding:
     """Inputs are tens of units from zero, or their spread is far from one."""
-    if run.learned_to(0.38):
+    if learns_despite_scale(run):
         return absent()
     found = model_inputs(run, "input.std")
     if not found:
@@ -74,7 +74,7 @@ def inputs_out_of_scale(run: Run) -> Finding:
 
 def inputs_far_off_scale(run: Run) -> Finding:
     """Inputs are a hundred units and more from zero."""
-    if run.learned_to(0.38):
+    if learns_despite_scale(run):
         return absent()
     found = model_inputs(run, "input.absmax")
     if not found:
@@ -85,7 +85,7 @@ def inputs_far_off_scale(run: Run) -> Finding:
 
 def inputs_tiny(run: Run) -> Finding:
     """Every floating input has a spread below 0.02 and varies all the same."""
-    if run.learned_to(0.38):
+    if learns_despite_scale(run):
         return absent()
     found = model_inputs(run, "input.std")
     if not found:
@@ -96,7 +96,7 @@ def inputs_tiny(run: Run) -> Finding:
 
 def features_of_unequal_scale(run: Run) -> Finding:
     """The largest feature's spread is more than a hundred times the smallest's, and is not ordinary itself."""
-    if run.learned_to(0.38):
+    if learns_despite_scale(run):
         return absent()
     found = model_inputs(run, "input.feature_std_ratio")
     if not found:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
-from neuraldbg.measures.inputs import target_scale
+from neuraldbg.measures.inputs import learns_despite_scale, target_scale
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -72,7 +72,7 @@ def target_out_of_range(run: Run) -> Finding:
 
 def targets_out_of_scale(run: Run) -> Finding:
     """Regression targets tens of units from zero, or with a spread far above one."""
-    if run.learned_to(0.38):
+    if learns_despite_scale(run):
         return absent()
     scale = target_scale(run)
     if scale is None:
@@ -84,7 +84,7 @@ def targets_out_of_scale(run: Run) -> Finding:
 
 def targets_tiny(run: Run) -> Finding:
     """Regression targets with a spread below 0.02."""
-    if run.learned_to(0.38):
+    if learns_despite_scale(run):
         return absent()
     scale = target_scale(run)
     if scale is None:

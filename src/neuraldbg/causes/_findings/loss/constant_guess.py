@@ -18,11 +18,11 @@ def loss_at_constant_predictor(run: Run) -> Finding:
     constant = curve.constant
     if constant <= 1e-9:
         return absent()
-    ratio = curve.end / constant
+    ratio = curve.late_mean / constant
     return when(
         0.9 < ratio < 1.15,
-        f"after {curve.count} steps the loss is {curve.end:.3g}, what a constant guess gives ({constant:.3g})",
-        end=curve.end,
+        f"after {curve.count} steps the loss is {curve.late_mean:.3g}, what a constant guess gives ({constant:.3g})",
+        end=curve.late_mean,
         constant=constant,
     )
 
@@ -51,9 +51,9 @@ def loss_beats_constant_clearly(run: Run) -> Finding:
     if curve.constant <= 1e-9 or run.bad_step is not None:
         return absent()
     return when(
-        curve.end < 0.5 * curve.constant,
-        f"the loss reached {curve.end:.3g}, against {curve.constant:.3g} of a constant guess",
-        end=curve.end,
+        curve.late_mean < 0.5 * curve.constant,
+        f"the loss reached {curve.late_mean:.3g}, against {curve.constant:.3g} of a constant guess",
+        end=curve.late_mean,
         constant=curve.constant,
     )
 

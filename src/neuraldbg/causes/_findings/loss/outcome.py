@@ -8,6 +8,7 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.causes._findings.loss.constant_guess import loss_above_constant_predictor, loss_at_constant_predictor
+from neuraldbg.causes._findings.loss_wiring.sign import loss_falls_without_bound
 from neuraldbg.measures.loss_curve import FEW_ROWS
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
@@ -106,6 +107,8 @@ def loss_fell_by_half(run: Run) -> Finding:
         return unmeasured()
     if run.bad_step is not None:
         return absent()
+    if loss_falls_without_bound(run).present:
+        return unmeasured()
     if curve.first <= 0 or curve.end <= 0:
         gain = curve.first - curve.end
         return when(

@@ -15,15 +15,33 @@ _HAZARDOUS = frozenset(
         "Std", "Var", "LinalgVectorNorm", "Norm", "Softmax", "Cosh", "Sinh", "Logsumexp", "Tan", "Digamma", "Lgamma",
     }
 )  # fmt: skip
+#: Those with no edge but the largest number: a weight that grows without bound takes any of them there.
+_OVERFLOWING = frozenset(
+    {"Exp", "Expm1", "Pow", "Cosh", "Sinh", "Std", "Var", "LinalgVectorNorm", "Norm", "Softmax", "Logsumexp"}
+)
+#: A step that moves the weights by more than this share of their norm leaves nothing of what they were.
+_CARRIED_AWAY = 0.5
+
+
+def _carried_away(run: Run, step: int) -> bool:
+    """Whether loss, gradient or weights had left all proportion when the first value overflowed."""
+    if explosion_precedes(run).present:
+        return True
+    steps, ratio = run.of_optimizer("update.ratio")
+    near = ratio[(steps < step) & (steps >= step - 3)]
+    return bool(near.size) and not float(np.nanmax(near)) < _CARRIED_AWAY
 
 
 def loss_in_hazardous_operation(run: Run) -> Finding:
-    """The first non-finite value was born in a log, root, division, power, exponential or inverse function."""
+    """The first non-finite value was born in a log, root, division, power, exponential or inverse function.
+
+    An overflow at the end of an explosion is what the explosion came to, not where it came from.
+    """
     facts = run.trace.facts("nonfinite.loss")
     producer = facts[0].data.get("producer") if facts else None
     if producer and producer.get("kind") == "operation" and not facts[0].data.get("bad_parameters"):
         name = producer["operation"]
-        if name in _HAZARDOUS:
+        if name in _HAZARDOUS and not (name in _OVERFLOWING and _carried_away(run, facts[0].step)):
             where = producer.get("module")
             place = f"inside '{where}'" if where else "inside the loss"
             extreme = (
@@ -47,7 +65,10 @@ def domain_edge_at_trouble(run: Run) -> Finding:
     if not troubles:
         return absent()
     step = min(troubles)
-    for quantity, bad in (("domain.margin", lambda v: v <= 1e-12), ("domain.largest", lambda v: not v < 1e30)):
+    edges = [("domain.margin", lambda v: v <= 1e-12)]
+    if not _carried_away(run, step):
+        edges.append(("domain.largest", lambda v: not v < 1e30))
+    for quantity, bad in edges:
         series = run.series(quantity)
         for index, place in enumerate(series.places):
             rows = (series.steps <= step) & (series.steps >= step - 1)

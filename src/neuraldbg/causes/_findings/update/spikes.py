@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.causes._findings.data.batch_order import batches_ordered_by_target
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import finite
 from neuraldbg.records import Finding
@@ -39,7 +40,8 @@ def spike_without_trigger(run: Run) -> Finding:
     spike = gradient_spikes(run)
     if spike.present is None:
         return unmeasured()
-    if not spike.present or spike.step is None:
+    if not spike.present or spike.step is None or batches_ordered_by_target(run).present:
+        # Where the data is in order a spike comes with the first batch of the next kind.
         return absent()
     _steps, rates = run.learning_rate
     recent = run.learning_rate_at(np.array([max(0, spike.step - 30), spike.step]))
@@ -63,7 +65,7 @@ def spike_after_learning(run: Run) -> Finding:
     curve = run.loss
     if spike.present is None or curve is None:
         return unmeasured()
-    if not spike.present or spike.step is None or spike.step < 15:
+    if not spike.present or spike.step is None or spike.step < 15 or batches_ordered_by_target(run).present:
         return absent()
     before = curve.values[(curve.steps < spike.step) & np.isfinite(curve.values)]
     if before.size < 10:
