@@ -234,6 +234,9 @@ def _handmade_term(node: Node, sign: int, factor: float, reduction: str) -> Term
     if len(operands) != 1:
         return None
     operand, prediction = operands[0]
+    while operation(prediction) == "Expand" and len(children(prediction)) == 1:
+        # Stretched beforehand, as broadcast_tensors does: the prediction is what was stretched.
+        prediction = children(prediction)[0]
     term = Term(kind, node, sign, factor, reduction if reduction != "none" else "mean", operand=operand)
     term.residual_shape = shape(inner)
     term.prediction_shape = shape(prediction)

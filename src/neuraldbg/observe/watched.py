@@ -143,7 +143,7 @@ class Watched:
         """
         for path, owner in self.modules():
             for attribute, value in vars(owner).items():
-                if attribute.startswith("_") and attribute != "_modules" and not isinstance(value, (list, tuple, dict)):
+                if attribute.startswith("_") and not isinstance(value, (list, tuple, dict, nn.Module)):
                     continue
                 if attribute in ("_modules", "_parameters", "_buffers"):
                     continue
@@ -158,6 +158,9 @@ class Watched:
 
 
 def _held(value: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(value, nn.Module):
+        # Set past Module.__setattr__, through __dict__ or object.__setattr__.
+        return [("", value)]
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
     if isinstance(value, (list, tuple)):

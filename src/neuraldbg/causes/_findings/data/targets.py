@@ -7,9 +7,22 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.causes._findings.loss_wiring.domain import carried_away
 from neuraldbg.measures.inputs import learns_despite_scale, target_scale
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
+
+
+def _ordinary_guess(run: Run) -> bool:
+    """Whether the prediction at the first loss that is not finite was ordinary: as seen, or as nothing had moved it."""
+    step, curve = run.bad_step, run.loss
+    if step is None or curve is None:
+        return False
+    steps, largest = run.series("prediction.max").column(curve.place.name)
+    at, before = largest[steps == step], np.abs(largest[steps < step])
+    if not at.size:
+        return step > 0 and not carried_away(run, step)
+    return bool(np.isfinite(at).all() and before.size and abs(at[0]) < 10 * max(before.max(), 1e-12))
 
 
 def target_non_finite(run: Run) -> Finding:
@@ -23,6 +36,11 @@ def target_non_finite(run: Run) -> Finding:
         and not facts[0].data.get("bad_parameters")
     ):
         return present(f"what the prediction of step {facts[0].step} is compared with holds NaN", step=facts[0].step)
+    if producer and producer.get("operation") in ("Sub", "Rsub") and not producer.get("module") and _ordinary_guess(run):
+        return present(
+            f"the prediction of step {facts[0].step} is finite and its difference to the target is not",
+            step=facts[0].step,
+        )
     series = run.series("target.nonfinite")
     if not series:
         return absent() if facts else unmeasured()

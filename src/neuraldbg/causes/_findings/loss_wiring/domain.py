@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.causes._findings.architecture.depth import signal_explodes_over_depth
+from neuraldbg.causes._findings.update.weight_norms import weights_grow
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.wiring import source_of
 from neuraldbg.records import Finding
@@ -23,9 +25,9 @@ _OVERFLOWING = frozenset(
 _CARRIED_AWAY = 0.5
 
 
-def _carried_away(run: Run, step: int) -> bool:
-    """Whether loss, gradient or weights had left all proportion when the first value overflowed."""
-    if explosion_precedes(run).present:
+def carried_away(run: Run, step: int) -> bool:
+    """Whether the signal over depth, loss, gradient or weights had left all proportion when the first value overflowed."""
+    if explosion_precedes(run).present or signal_explodes_over_depth(run).present or weights_grow(run).present:
         return True
     steps, ratio = run.of_optimizer("update.ratio")
     near = ratio[(steps < step) & (steps >= step - 3)]
@@ -41,7 +43,7 @@ def loss_in_hazardous_operation(run: Run) -> Finding:
     producer = facts[0].data.get("producer") if facts else None
     if producer and producer.get("kind") == "operation" and not facts[0].data.get("bad_parameters"):
         name = producer["operation"]
-        if name in _HAZARDOUS and not (name in _OVERFLOWING and _carried_away(run, facts[0].step)):
+        if name in _HAZARDOUS and not (name in _OVERFLOWING and carried_away(run, facts[0].step)):
             where = producer.get("module")
             place = f"inside '{where}'" if where else "inside the loss"
             extreme = (
@@ -66,7 +68,7 @@ def domain_edge_at_trouble(run: Run) -> Finding:
         return absent()
     step = min(troubles)
     edges = [("domain.margin", lambda v: v <= 1e-12)]
-    if not _carried_away(run, step):
+    if not carried_away(run, step):
         edges.append(("domain.largest", lambda v: not v < 1e30))
     for quantity, bad in edges:
         series = run.series(quantity)
@@ -93,10 +95,15 @@ def exponential_grows(run: Run) -> Finding:
     series = run.series("domain.largest")
     if not series:
         return unmeasured()
+    troubles = [f.step for f in (*run.trace.facts("nonfinite.loss"), *run.trace.facts("nonfinite.gradient"))]
+    last = min(troubles, default=run.trace.last_step)
+    if troubles and carried_away(run, last):
+        return absent()
     for index, place in enumerate(series.places):
         if place.details.get("operation") not in ("Exp", "Expm1", "Cosh", "Sinh"):
             continue
-        column = series.values[:, index]
+        # What comes after the first value that is not finite is its echo.
+        column = series.values[series.steps <= last, index]
         large = np.flatnonzero(column > 1e6)
         if large.size:
             step = int(series.steps[large[0]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.causes._findings.loss_wiring.domain import explosion_precedes
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -44,8 +45,8 @@ def gradient_nonfinite_while_loss_finite(run: Run) -> Finding:
     if run.bad_step is not None and run.bad_step <= step:
         return absent()
     bad, of = facts[0].data.get("bad", 0), facts[0].data.get("of", 0)
-    if not bad:
-        # Every gradient is finite; their common norm is not: an explosion, not a domain left.
+    if not bad or explosion_precedes(run).present:
+        # Every gradient is finite and their common norm is not, or all had grown before: an explosion, no domain left.
         return absent()
     return present(f"at step {step} the loss is finite and {bad} of {of} gradients are not", step=step)
 

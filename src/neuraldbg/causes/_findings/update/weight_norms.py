@@ -73,7 +73,7 @@ def weights_shrink(run: Run) -> Finding:
 def weights_grow(run: Run) -> Finding:
     """The norms of most weight matrices more than triple."""
     series = run.series("parameter.weight_norm")
-    if not series or series.values.shape[0] < 10:
+    if not series or series.values.shape[0] < 5:
         return unmeasured()
     ratios = []
     for index, place in enumerate(series.places):

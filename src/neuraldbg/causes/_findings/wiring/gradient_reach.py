@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import networkx as nx
+import numpy as np
+
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.depth import flow_graph
 from neuraldbg.measures.run import Run, owner_of
 from neuraldbg.measures.wiring import (
     called_modules,
@@ -49,7 +55,7 @@ def output_is_dropped(run: Run) -> Finding:
     lost = _dropped_modules(run)
     if lost is None:
         return unmeasured()
-    if not lost or lost_part_is_the_front(run).present:
+    if not lost or _values_go_on(run, lost) or _without_graph(run):
         return absent()
     return present(
         f"'{lost[-1]}' is called with gradients, and no path leads from its output to the loss", layer=lost[-1]
@@ -92,6 +98,56 @@ def _dropped_modules(run: Run) -> list[str] | None:
     return found
 
 
+def _without_graph(run: Run) -> list[str]:
+    """Called modules that hold lost parameters and whose output carries no graph."""
+    lost = parameters_without_gradient(run)
+    flags = run.series("module.output_requires_grad")
+    return [
+        name
+        for index, name in enumerate(flags.names)
+        if flags.first[index] == 0 and any(n.startswith(name + ".") or owner_of(n) == name for n in lost)
+    ]
+
+
+def _values_go_on(run: Run, lost: list[str]) -> bool:
+    """Whether what the lost modules give is used, though no graph leads from it to the loss.
+
+    It is when nothing learns; when a module that learns is called after them and reads neither the data nor what
+    another layer gives, so that what it reads lost its history on the way, through detach, a list or an array; or when
+    all modules up to some call are lost and none of those that learn reads the data.
+    """
+    without = set(parameters_without_gradient(run))
+    learning = {owner_of(name) for name in run.membership if name not in without} & called_modules(run)
+    if not learning:
+        return True
+    reads = {name: _reads_data(run, name) for name in learning}
+    if lost_part_is_the_front(run).present and not any(reads.values()):
+        return True
+    # Places are numbered in the order of the calls.
+    order = {place.name: place.identifier for place in run.trace.places if place.kind == "module"}
+    first_lost = min((order[name] for name in lost if name in order), default=0)
+    owners = {owner_of(name) for name in run.membership}
+    graph = flow_graph(run.trace)
+    return any(
+        order.get(name, 0) > first_lost and name in graph and not owners & nx.ancestors(graph, name)
+        for name, from_data in reads.items()
+        if not from_data and run.module_details(name).get("kind") != "embedding"
+    )
+
+
+def _reads_data(run: Run, name: str) -> bool:
+    """Whether a module reads what came in with the data; a floating input is known by its largest value."""
+    if run.module_details(name).get("kind") == "embedding":
+        integer = run.series("input.integer").of_kind("input")
+        return bool(integer) and bool(np.nanmax(integer.values, initial=0.0) > 0)
+    data = run.series("input.absmax").of_kind("input")
+    steps, values = run.series("module.input_absmax").column(name)
+    if not values.size:
+        return False
+    came_in = [column[at == steps[0]] for at, column in (data.column(one) for one in data.names)]
+    return any(value.size and math.isclose(value[0], values[0], rel_tol=1e-3) for value in came_in)
+
+
 def graph_is_cut(run: Run) -> Finding:
     """Trainable parameters get no gradient though their forward runs."""
     rows = run.membership
@@ -102,14 +158,7 @@ def graph_is_cut(run: Run) -> Finding:
     lost = [n for n in lost if owner_of(n) in called or _called_above(owner_of(n), called)]
     if not lost:
         return absent()
-    flags = run.series("module.output_requires_grad")
-    by_name = {name: flags.first[i] for i, name in enumerate(flags.names)}
-    # The innermost called module that holds lost parameters and whose output carries no graph, the last one called.
-    cut = [
-        name
-        for name in flags.names
-        if by_name[name] == 0 and any(n.startswith(name + ".") or owner_of(n) == name for n in lost)
-    ]
+    cut = _without_graph(run)
     if cut:
         last = last_called(run, cut)
         return present(
@@ -117,6 +166,9 @@ def graph_is_cut(run: Run) -> Finding:
             layer=last,
         )
     dropped = _dropped_modules(run) or []
+    if dropped and not _values_go_on(run, dropped):
+        # Nothing reads what it gives: dropped, not cut.
+        return absent()
     last = dropped[-1] if dropped else common_owner(lost)
     return present(
         f"{len(lost)} parameter(s) of '{common_owner(lost) or 'the model'}' get no gradient though their forward runs",
