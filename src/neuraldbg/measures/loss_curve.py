@@ -157,12 +157,28 @@ def class_shares(trace: Trace, stream: str) -> tuple[FloatArray, FloatArray] | N
     return shares[0], shares[1]
 
 
+def label_smoothing(terms: tuple[Mapping[str, Any], ...]) -> float | None:
+    """Share of the target that label smoothing spreads over the classes; None where the loss is no such loss.
+
+    The library computes it as (1 - e) times the log-likelihood, plus e / C times the sum over all C log-probabilities.
+    """
+    if len(terms) != 2 or terms[0]["kind"] != "cross_entropy" or not terms[0].get("class_count"):
+        return None
+    likelihood, spread = terms
+    if spread["operation"] != "LogSoftmax" or spread["sign"] > 0 or spread.get("producer") != likelihood.get("producer"):
+        return None
+    over_classes = float(spread["factor"]) * int(likelihood["class_count"])
+    share = over_classes / (over_classes + float(likelihood["factor"]))
+    return share if 0 < share < 0.9 else None
+
+
 def constant_predictor(trace: Trace, stream: str, terms: tuple[Mapping[str, Any], ...]) -> float | None:
     """The loss of the best constant prediction over the run: the targets' entropy, variance or mean deviation.
 
-    Only for a loss of one unweighted mean term; None elsewhere.
+    Only for a loss of one unweighted mean term, label smoothing allowed; None elsewhere.
     """
-    if len(terms) != 1 or terms[0].get("weighted"):
+    smoothing = label_smoothing(terms)
+    if (len(terms) != 1 and smoothing is None) or terms[0].get("weighted"):
         return None
     term = terms[0]
     factor = float(term.get("factor", 1.0))
@@ -173,7 +189,12 @@ def constant_predictor(trace: Trace, stream: str, terms: tuple[Mapping[str, Any]
     if kind == "cross_entropy":
         shares = class_shares(trace, stream)
         if shares is not None:
-            positive = shares[0][shares[0] > 0]
+            asked = shares[0]
+            if smoothing:
+                classes = int(term["class_count"])
+                asked = (1 - smoothing) * np.pad(asked, (0, max(0, classes - asked.size))) + smoothing / classes
+                factor /= 1 - smoothing
+            positive = asked[asked > 0]
             return float(-(positive * np.log(positive)).sum()) * factor
         _, entropy = trace.scalar("target.entropy", stream)
         return float(np.median(entropy)) * factor if entropy.size else None

@@ -6,7 +6,28 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.run import Run
+from neuraldbg.measures.stretches import finite
 from neuraldbg.records import Finding
+
+
+#: Losses looked at on either side of a rise of the learning rate, and those that the harm may take to show.
+_BESIDE, _HARM = 20, 10
+
+
+def _set_back(run: Run, step: int) -> bool:
+    """Whether the loss left its level at a rise of the learning rate and never came back to it.
+
+    A warm restart costs a little and wins it back; here the loss triples at once and ends above where it stood.
+    """
+    curve = run.loss
+    if curve is None or run.adversarial:
+        return False
+    at = int(np.searchsorted(curve.steps, step))
+    before, after = finite(curve.values[max(0, at - _BESIDE) : at]), finite(curve.values[at : at + _HARM])
+    if before.size < 5 or after.size < 3:
+        return False
+    level = float(np.median(before))
+    return level > 0 and float(np.median(after)) > 3 * level and curve.end > 1.5 * level
 
 
 def learning_rate_jumped(run: Run) -> Finding:
@@ -17,7 +38,7 @@ def learning_rate_jumped(run: Run) -> Finding:
     for index in range(1, rates.size):
         if steps[index] >= 3 and rates[index] > 3 * rates[index - 1] > 0:
             trouble = run.trouble_step
-            if trouble is not None and trouble >= steps[index] - 2:
+            if (trouble is not None and trouble >= steps[index] - 2) or _set_back(run, int(steps[index])):
                 return present(
                     f"the learning rate rose from {rates[index - 1]:.3g} to {rates[index]:.3g} at step {steps[index]}",
                     step=int(steps[index]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, unmeasured, when
+from neuraldbg.causes._findings.update.gradient_norm import gradients_zero
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -20,6 +21,9 @@ def predicted_decrease_is_tiny(run: Run) -> Finding:
     steps, predicted, _ = run.predicted_and_actual
     if curve is None or steps.size < 8 or curve.count < 20:
         return unmeasured()
+    if gradients_zero(run).present:
+        # No step length makes up for a gradient that is not there.
+        return absent()
     total = float(np.mean(predicted)) * curve.count
     level = abs(curve.start)
     return when(
