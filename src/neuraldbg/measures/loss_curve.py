@@ -62,6 +62,14 @@ class LossCurve:
         return float(np.mean(self.finite[:3])) if self.count else math.nan
 
     @property
+    def to_beat(self) -> float:
+        """The lower of ``first`` and ``constant``: what a run that learns has to leave behind.
+
+        A first loss that is huge by itself does not make what follows look learned.
+        """
+        return min(self.first, self.constant) if self.constant and self.constant > 1e-9 else self.first
+
+    @property
     def start(self) -> float:
         """Median over the first tenth."""
         return float(np.median(self.finite[: self.window])) if self.count else math.nan
@@ -165,7 +173,11 @@ def label_smoothing(terms: tuple[Mapping[str, Any], ...]) -> float | None:
     if len(terms) != 2 or terms[0]["kind"] != "cross_entropy" or not terms[0].get("class_count"):
         return None
     likelihood, spread = terms
-    if spread["operation"] != "LogSoftmax" or spread["sign"] > 0 or spread.get("producer") != likelihood.get("producer"):
+    if (
+        spread["operation"] != "LogSoftmax"
+        or spread["sign"] > 0
+        or spread.get("producer") != likelihood.get("producer")
+    ):
         return None
     over_classes = float(spread["factor"]) * int(likelihood["class_count"])
     share = over_classes / (over_classes + float(likelihood["factor"]))

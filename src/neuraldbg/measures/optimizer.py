@@ -1,10 +1,11 @@
-"""What an optimizer's settings amount to in a run."""
+"""What an optimizer's settings amount to in a run, and how far its steps move the weights."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from neuraldbg.measures.run import Run
+from neuraldbg.measures.stretches import finite
 
 
 def update_over_gradient(run: Run) -> float | None:
@@ -55,4 +56,27 @@ def decay_over_gradient(run: Run) -> float | None:
         sizes = sizes[np.isfinite(sizes)]
         if name.endswith("weight") and own.size and sizes.size and np.median(own) > 0:
             ratios.append(_decay(run) * float(np.median(sizes)) / float(np.median(own)))
+    return float(np.median(ratios)) if ratios else None
+
+
+def typical_update(run: Run, opening: bool = False) -> float | None:
+    """Median of ‖update‖ / ‖w‖ over the run, or over its first quarter; None with fewer than five observed steps."""
+    ratio = finite(run.of_optimizer("update.ratio")[1])
+    if ratio.size < 5:
+        return None
+    return float(np.median(ratio[: max(5, ratio.size // 4)] if opening else ratio))
+
+
+def norm_growth(run: Run, floor: float) -> float | None:
+    """Last over first norm, median over the weight matrices; None where too little was observed.
+
+    Args:
+        floor: matrices whose first norm is not above it do not count.
+    """
+    series = run.series("parameter.weight_norm")
+    ratios = []
+    for index, place in enumerate(series.places):
+        norms = finite(series.values[:, index])
+        if len(place.details.get("shape", ())) >= 2 and norms.size >= 5 and norms[0] > floor:
+            ratios.append(norms[-1] / norms[0])
     return float(np.median(ratios)) if ratios else None

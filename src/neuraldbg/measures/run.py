@@ -53,6 +53,12 @@ class Run:
         return min(steps) if steps else None
 
     @cached_property
+    def non_finite_step(self) -> int | None:
+        """Step of the first loss or gradient that was recorded as not finite."""
+        facts = (*self.trace.facts("nonfinite.loss"), *self.trace.facts("nonfinite.gradient"))
+        return min((fact.step for fact in facts), default=None)
+
+    @cached_property
     def trouble_step(self) -> int | None:
         """The step at which the loss became non-finite, or left its lowest level for good; None when it did not."""
         if self.bad_step is not None:
@@ -78,14 +84,12 @@ class Run:
     def learned_to(self, share: float) -> bool:
         """Whether the loss ends below a share of its start and of a constant guess, and stayed finite.
 
-        A setting that is unusual is no fault of a run that learns all the same. A first loss that is huge by itself
-        (see ``constant``) does not make what follows look learned: the start counts no more than the constant guess.
+        A setting that is unusual is no fault of a run that learns all the same.
         """
         curve = self.loss
         if curve is None or curve.count < 20 or self.bad_step is not None or curve.first <= 0:
             return False
-        start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
-        return abs(curve.end) < share * start
+        return abs(curve.end) < share * curve.to_beat
 
     def learns_steadily(self) -> bool:
         """Whether a good part of the loss is gone and what is left goes at the same rate as before.

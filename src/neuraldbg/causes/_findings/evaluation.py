@@ -5,46 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.evaluation import evaluations, training_near
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
 
-def _evaluations(run: Run) -> tuple[np.ndarray, np.ndarray] | None:
-    """Step and mean loss of every evaluation, of the stream with the most values."""
-    series = run.series("evaluation.loss")
-    if not series:
-        return None
-    best = max(range(len(series.places)), key=lambda i: int((~np.isnan(series.values[:, i])).sum()))
-    steps, values = series.column(series.names[best])
-    values = np.where(np.isfinite(values), values, np.nan)
-    unique = np.unique(steps)
-    means = np.array([np.nanmean(values[steps == step]) for step in unique])
-    kept = np.isfinite(means)
-    if kept.sum() < 2:
-        return None
-    return unique[kept], means[kept]
-
-
-def _training_at(run: Run, steps: np.ndarray) -> np.ndarray:
-    """The training loss around given steps."""
-    curve = run.loss
-    if curve is None:
-        return np.full(steps.shape, np.nan)
-    out = []
-    width = max(3, curve.count // 20)
-    for step in steps:
-        near = (curve.steps <= step) & (curve.steps > step - width) & np.isfinite(curve.values)
-        out.append(float(np.mean(curve.values[near])) if near.any() else np.nan)
-    return np.array(out)
-
-
 def validation_rises_while_training_falls(run: Run) -> Finding:
     """The validation loss rises from its lowest level by a fifth while the training loss falls on."""
-    found = _evaluations(run)
+    found = evaluations(run)
     if found is None or found[0].size < 4:
         return unmeasured()
     steps, values = found
-    train = _training_at(run, steps)
+    train = training_near(run, steps)
     smooth = np.convolve(values, np.ones(3) / 3, mode="valid") if values.size >= 6 else values
     low = int(smooth.argmin())
     offset = (values.size - smooth.size) // 2
@@ -63,11 +35,11 @@ def validation_rises_while_training_falls(run: Run) -> Finding:
 
 def training_far_below_validation_at_end(run: Run) -> Finding:
     """At the end the training loss is less than a third of the validation loss."""
-    found = _evaluations(run)
+    found = evaluations(run)
     if found is None:
         return unmeasured()
     steps, values = found
-    train = _training_at(run, steps)
+    train = training_near(run, steps)
     tail = max(1, values.size // 5)
     now, other = float(np.nanmean(train[-tail:])), float(np.mean(values[-tail:]))
     return when(
@@ -80,11 +52,11 @@ def training_far_below_validation_at_end(run: Run) -> Finding:
 
 def validation_worse_from_the_start(run: Run) -> Finding:
     """From the second evaluation on, validation is well above training, and the gap does not come from a rise."""
-    found = _evaluations(run)
+    found = evaluations(run)
     if found is None or found[0].size < 3:
         return unmeasured()
     steps, values = found
-    train = _training_at(run, steps)
+    train = training_near(run, steps)
     kept = np.isfinite(train)
     if kept.sum() < 3:
         return unmeasured()
@@ -102,7 +74,7 @@ def validation_worse_from_the_start(run: Run) -> Finding:
 
 def validation_never_improves(run: Run) -> Finding:
     """The training loss falls by half and the validation loss never falls by a tenth."""
-    found = _evaluations(run)
+    found = evaluations(run)
     curve = run.loss
     if found is None or curve is None or found[0].size < 3:
         return unmeasured()
@@ -172,16 +144,16 @@ def validation_in_train_mode(run: Run) -> Finding:
 
 def validation_seen(run: Run) -> Finding:
     """At least two evaluations were seen."""
-    return when(_evaluations(run) is not None, "evaluations were seen")
+    return when(evaluations(run) is not None, "evaluations were seen")
 
 
 def validation_gap_grows(run: Run) -> Finding:
     """The ratio of validation to training loss begins near one and grows more than threefold."""
-    found = _evaluations(run)
+    found = evaluations(run)
     if found is None or found[0].size < 4:
         return unmeasured()
     steps, values = found
-    train = _training_at(run, steps)
+    train = training_near(run, steps)
     kept = np.isfinite(train) & (train > 0)
     if kept.sum() < 4:
         return unmeasured()

@@ -16,6 +16,12 @@ from neuraldbg.records import Finding
 _DEEP = 8
 
 
+def _chain(run: Run, stage: str = "early", links: int = 2) -> Chain | None:
+    """The longest path at a stage of the run; None where it has fewer links."""
+    chain = run.chain(stage)
+    return chain if chain is not None and len(chain.links) >= links else None
+
+
 def _container(chain: Chain) -> str:
     """The path that most of the chain's modules share, as the place of a fault of the whole stack."""
     counts: dict[str, int] = {}
@@ -30,8 +36,8 @@ def _container(chain: Chain) -> str:
 
 def gradient_vanishes_over_depth(run: Run) -> Finding:
     """In the first steps the gradient at the first module is below a thousandth of that at the last one."""
-    chain = run.chain()
-    if chain is None or len(chain.links) < 2:
+    chain = _chain(run)
+    if chain is None:
         return unmeasured()
     ratio = chain.log_gradient_ratio
     return when(
@@ -44,8 +50,8 @@ def gradient_vanishes_over_depth(run: Run) -> Finding:
 
 def gradient_shrinks_over_depth(run: Run) -> Finding:
     """In the first steps the gradient at the first module is below a tenth of that at the last one."""
-    chain = run.chain()
-    if chain is None or len(chain.links) < 2:
+    chain = _chain(run)
+    if chain is None:
         return unmeasured()
     return when(
         chain.log_gradient_ratio < -1.0,
@@ -56,8 +62,8 @@ def gradient_shrinks_over_depth(run: Run) -> Finding:
 
 def gradient_loss_spread_evenly(run: Run) -> Finding:
     """Many links each lose a little of the gradient: no single one accounts for a third of it."""
-    chain = run.chain()
-    if chain is None or len(chain.links) < 2:
+    chain = _chain(run)
+    if chain is None:
         return unmeasured()
     share, _ = chain.largest_share
     losing = sum(link.log_gain < -0.02 for link in chain.links)
@@ -71,8 +77,8 @@ def gradient_loss_spread_evenly(run: Run) -> Finding:
 
 def gradient_loss_concentrated(run: Run) -> Finding:
     """One link accounts for more than half of the gradient's loss."""
-    chain = run.chain()
-    if chain is None or len(chain.links) < 2:
+    chain = _chain(run)
+    if chain is None:
         return unmeasured()
     share, link = chain.largest_share
     lost = chain.log_gradient_ratio < -1.5 or (link is not None and link.log_gain < -1.5)
@@ -86,8 +92,8 @@ def gradient_loss_concentrated(run: Run) -> Finding:
 
 def gradient_explodes_over_depth(run: Run) -> Finding:
     """In the first steps the gradient grows towards the input by more than a thousandfold."""
-    chain = run.chain("first")
-    if chain is None or len(chain.links) < 4:
+    chain = _chain(run, "first", links=4)
+    if chain is None:
         return unmeasured()
     ratio = chain.log_gradient_ratio
     largest = max(chain.gradients, default=0.0)
@@ -123,8 +129,8 @@ def signal_explodes_over_depth(run: Run) -> Finding:
 
 def signal_dies_over_depth(run: Run) -> Finding:
     """In the first steps the spread across samples shrinks over depth to less than a thousandth."""
-    chain = run.chain()
-    if chain is None or len(chain.links) < 2:
+    chain = _chain(run)
+    if chain is None:
         return unmeasured()
     across = early(run.trace, "module.output_batch_spread")
     values = [across[name] for name in chain.modules if name in across and math.isfinite(across[name])]

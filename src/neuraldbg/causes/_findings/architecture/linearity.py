@@ -61,9 +61,9 @@ def _linear_sources(run: Run, graph: nx.DiGraph, target: str, depth: int = 4) ->
             found.append(None)
         elif kind in LINEAR_KINDS:
             found.append(source)
-        elif kind == "container" and depth > 0 and _is_sum_of_its_own(graph, source):
-            found.extend(_linear_sources(run, graph, source, depth - 1))
-        elif kind in ("dropout", "norm") and depth > 0:
+        elif (kind == "container" and depth > 0 and _is_sum_of_its_own(graph, source)) or (
+            kind in ("dropout", "norm") and depth > 0
+        ):
             found.extend(_linear_sources(run, graph, source, depth - 1))
         else:
             found.append(None)

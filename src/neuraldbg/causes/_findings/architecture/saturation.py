@@ -10,6 +10,8 @@ from neuraldbg.measures.depth import early
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding, Place
 
+_BOUNDED = frozenset({"Sigmoid", "Tanh", "Hardtanh", "Hardsigmoid"})
+
 
 def _sites_inside(run: Run, found: list[tuple[float, Place]]) -> list[tuple[float, Place]]:
     """Without the output activation: saturation of a confident prediction is no fault."""
@@ -25,7 +27,7 @@ def units_saturated_from_start(run: Run) -> Finding:
     """More than half of a sigmoid's or tanh's units sit within 1e-2 of a bound in the first steps."""
     found = _sites_inside(
         run,
-        activation_sites(run, "activation.saturated_share", {"Sigmoid", "Tanh", "Hardtanh", "Hardsigmoid"}, "early"),
+        activation_sites(run, "activation.saturated_share", _BOUNDED, "early"),
     )
     if not run.series("module.output_std"):
         return unmeasured()
@@ -42,9 +44,7 @@ def units_saturated_from_start(run: Run) -> Finding:
 
 def units_saturate_later(run: Run) -> Finding:
     """More than half of a sigmoid's or tanh's units end at a bound, having begun free."""
-    found = _sites_inside(
-        run, activation_sites(run, "activation.saturated_share", {"Sigmoid", "Tanh", "Hardtanh", "Hardsigmoid"}, "late")
-    )
+    found = _sites_inside(run, activation_sites(run, "activation.saturated_share", _BOUNDED, "late"))
     first = early(run.trace, "activation.saturated_share")
     if not run.series("module.output_std"):
         return unmeasured()

@@ -42,9 +42,7 @@ def _list(values: list[int]) -> str:
 def non_finite_begins_at_input(run: Run) -> Finding:
     """The first non-finite loss or gradient comes in the step of the first non-finite input, or just after."""
     facts = [f for f in run.trace.facts("nonfinite.input") if not f.data.get("evaluation")]
-    troubles = [f.step for f in (*run.trace.facts("nonfinite.loss"), *run.trace.facts("nonfinite.gradient"))]
-    if run.bad_step is not None:
-        troubles.append(run.bad_step)
+    troubles = [step for step in (run.non_finite_step, run.bad_step) if step is not None]
     if not facts or not troubles:
         return absent()
     return when(

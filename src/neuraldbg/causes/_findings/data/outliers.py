@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
-from neuraldbg.measures.inputs import model_inputs
+from neuraldbg.measures.inputs import model_inputs, outlier
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -18,19 +18,9 @@ def input_outlier(run: Run) -> Finding:
         if values.size < 12:
             continue
         seen = True
-        for index in range(5, values.size):
-            before = values[max(0, index - 40) : index]
-            middle, top = float(np.median(before)), float(before.max())
-            after = values[index + 1 : index + 6]
-            isolated = after.size == 0 or float(np.median(after)) < 3 * top
-            if (
-                middle > 0
-                and np.isfinite(values[index])
-                and values[index] > 6 * middle
-                and values[index] > 2.5 * top
-                and isolated
-            ):
-                best = max(best, (values[index] / middle, int(steps[index]), name))
+        found = outlier(values, warmup=5, need_return=True)
+        if found is not None:
+            best = max(best, (found[1], int(steps[found[0]]), name))
     if not seen:
         return unmeasured()
     return when(

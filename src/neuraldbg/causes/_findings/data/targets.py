@@ -36,7 +36,12 @@ def target_non_finite(run: Run) -> Finding:
         and not facts[0].data.get("bad_parameters")
     ):
         return present(f"what the prediction of step {facts[0].step} is compared with holds NaN", step=facts[0].step)
-    if producer and producer.get("operation") in ("Sub", "Rsub") and not producer.get("module") and _ordinary_guess(run):
+    if (
+        producer
+        and producer.get("operation") in ("Sub", "Rsub")
+        and not producer.get("module")
+        and _ordinary_guess(run)
+    ):
         return present(
             f"the prediction of step {facts[0].step} is finite and its difference to the target is not",
             step=facts[0].step,

@@ -91,7 +91,7 @@ def loss_fell_to_little(run: Run) -> Finding:
         return unmeasured()
     if run.bad_step is not None or curve.first <= 0:
         return absent()
-    start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
+    start = curve.to_beat
     settled = curve.end <= 2.5 * max(curve.best, 1e-30) or curve.end < 0.02 * curve.first
     return when(
         -0.2 * start < curve.end < 0.2 * start and settled,
@@ -114,8 +114,7 @@ def loss_fell_by_half(run: Run) -> Finding:
         return when(
             gain > max(abs(curve.first), 6 * curve.noise), f"the loss fell from {curve.first:.3g} to {curve.end:.3g}"
         )
-    start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
-    return when(curve.end < 0.5 * start, f"the loss fell from {curve.first:.3g} to {curve.end:.3g}")
+    return when(curve.end < 0.5 * curve.to_beat, f"the loss fell from {curve.first:.3g} to {curve.end:.3g}")
 
 
 def run_learned_well(run: Run) -> Finding:
@@ -125,7 +124,7 @@ def run_learned_well(run: Run) -> Finding:
         return unmeasured()
     if run.bad_step is not None or curve.first <= 0:
         return absent()
-    start = min(curve.first, curve.constant) if curve.constant and curve.constant > 1e-9 else curve.first
+    start = curve.to_beat
     span = start - curve.best
     held = curve.end - curve.best < 0.15 * span
     return when(

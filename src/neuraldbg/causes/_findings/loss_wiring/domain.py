@@ -63,10 +63,9 @@ def loss_in_hazardous_operation(run: Run) -> Finding:
 
 def domain_edge_at_trouble(run: Run) -> Finding:
     """At the step of trouble the argument of a root, norm, log, division or inverse function sat at the domain's edge."""
-    troubles = [f.step for f in (*run.trace.facts("nonfinite.gradient"), *run.trace.facts("nonfinite.loss"))]
-    if not troubles:
+    step = run.non_finite_step
+    if step is None:
         return absent()
-    step = min(troubles)
     edges = [("domain.margin", lambda v: v <= 1e-12)]
     if not carried_away(run, step):
         edges.append(("domain.largest", lambda v: not v < 1e30))
@@ -117,10 +116,9 @@ def exponential_grows(run: Run) -> Finding:
 
 def explosion_precedes(run: Run) -> Finding:
     """Before the first non-finite value loss or gradient had already grown out of all proportion."""
-    steps = [f.step for f in (*run.trace.facts("nonfinite.loss"), *run.trace.facts("nonfinite.gradient"))]
-    if not steps:
+    step = run.non_finite_step
+    if step is None:
         return absent()
-    step = min(steps)
     curve = run.loss
     steps_g, norm = run.of_optimizer("gradient.norm")
     before = norm[(steps_g < step) & np.isfinite(norm)]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.loss_structure import stretched
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.wiring import source_of, terms_of
 from neuraldbg.records import Finding
@@ -24,12 +25,10 @@ def shapes_broadcast_in_loss(run: Run) -> Finding:
                 f"a prediction of shape {tuple(own)} becomes a table of shape {tuple(wide)} in the loss: shapes broadcast",
                 source=source_of(run, stream),
             )
-        if not term["broadcasts"]:
-            continue
-        own, wide = term["prediction_shape"], term["residual_shape"]
-        if own and wide and math.prod(wide) == math.prod(own) * max(own) and max(own) > 1:
+        shapes = stretched(term)
+        if shapes is not None:
             return present(
-                f"the prediction has shape {tuple(own)} and the difference to the target {tuple(wide)}: they broadcast",
+                f"the prediction has shape {shapes[0]} and the difference to the target {shapes[1]}: they broadcast",
                 source=source_of(run, stream),
                 step=0,
             )

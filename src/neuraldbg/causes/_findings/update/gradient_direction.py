@@ -12,8 +12,7 @@ from neuraldbg.records import Finding
 
 def gradients_parallel(run: Run) -> Finding:
     """Successive gradients point the same way."""
-    _steps, cosine = run.of_optimizer("gradient.cosine")
-    cosine = finite(cosine)
+    cosine = finite(run.of_optimizer("gradient.cosine")[1])
     if cosine.size < 8:
         return unmeasured()
     middle = float(np.median(cosine))
@@ -22,8 +21,7 @@ def gradients_parallel(run: Run) -> Finding:
 
 def gradients_unrelated(run: Run) -> Finding:
     """In the second half, successive gradients share no direction."""
-    _, cosine = run.of_optimizer("gradient.cosine")
-    cosine = finite(cosine)
+    cosine = finite(run.of_optimizer("gradient.cosine")[1])
     if cosine.size < 16:
         return unmeasured()
     middle = float(np.median(cosine[cosine.size // 2 :]))
@@ -34,8 +32,7 @@ def gradients_unrelated(run: Run) -> Finding:
 
 def gradients_oppose(run: Run) -> Finding:
     """Successive gradients point against each other: the steps jump across a valley."""
-    _, cosine = run.of_optimizer("gradient.cosine")
-    cosine = finite(cosine)
+    cosine = finite(run.of_optimizer("gradient.cosine")[1])
     if cosine.size < 8:
         return unmeasured()
     middle = float(np.median(cosine))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from neuraldbg.causes._findings._answer import absent, unmeasured, when
+from neuraldbg.measures.optimizer import update_over_gradient
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -31,19 +28,9 @@ def momentum_dominates_updates(run: Run) -> Finding:
     """An SGD update is more than 15 times learning rate × gradient."""
     if run.adaptive or not run.optimizers:
         return absent() if run.optimizers else unmeasured()
-    steps_u, update = run.of_optimizer("update.norm")
-    steps_g, gradient = run.of_optimizer("gradient.norm")
-    if update.size < 10 or gradient.size < 10:
+    if any(run.of_optimizer(quantity)[1].size < 10 for quantity in ("update.norm", "gradient.norm")):
         return unmeasured()
-    lookup = dict(zip(steps_g.tolist(), gradient.tolist()))
-    rates = run.learning_rate_at(steps_u)
-    ratios = [
-        u / (r * lookup[s])
-        for s, u, r in zip(steps_u.tolist(), update.tolist(), rates.tolist())
-        if r > 0 and lookup.get(s, 0) > 0
-    ]
-    ratios = [value for value in ratios if math.isfinite(value)]
-    if len(ratios) < 8:
+    ratio = update_over_gradient(run)
+    if ratio is None:
         return unmeasured()
-    middle = float(np.median(ratios[len(ratios) // 3 :]))
-    return when(middle > 15, f"updates are {middle:.0f} times learning rate × gradient", ratio=middle)
+    return when(ratio > 15, f"updates are {ratio:.0f} times learning rate × gradient", ratio=ratio)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, unmeasured, when
+from neuraldbg.measures.optimizer import typical_update
 from neuraldbg.measures.run import Run
-from neuraldbg.measures.stretches import finite
 from neuraldbg.records import Finding
 
 
@@ -29,11 +29,9 @@ def updates_huge_at_start(run: Run) -> Finding:
 
 def updates_large(run: Run) -> Finding:
     """The typical step moves the weights by more than 2.5 % of their norm."""
-    _, ratio = run.of_optimizer("update.ratio")
-    ratio = finite(ratio)
-    if ratio.size < 5:
+    middle = typical_update(run)
+    if middle is None:
         return unmeasured()
-    middle = float(np.median(ratio))
     return when(
         middle > 0.025, f"a step moves the weights by {100 * middle:.2g} % (healthy: 0.01 to 1 %)", ratio=middle
     )
@@ -43,11 +41,9 @@ def updates_tiny(run: Run) -> Finding:
     """The typical step moves the weights by less than 2e-5 of their norm, from the start on."""
     if run.learned_to(0.2):
         return absent()
-    _, ratio = run.of_optimizer("update.ratio")
-    ratio = finite(ratio)
-    if ratio.size < 5:
+    middle = typical_update(run, opening=True)
+    if middle is None:
         return unmeasured()
-    middle = float(np.median(ratio[: max(5, ratio.size // 4)]))
     return when(0 < middle < 2e-5, f"updates are {middle:.1g} of the weights (healthy: 1e-4 to 1e-2)", ratio=middle)
 
 
@@ -55,11 +51,9 @@ def updates_small(run: Run) -> Finding:
     """The typical step moves the weights by less than 2e-4 of their norm, from the start on."""
     if run.learned_to(0.2):
         return absent()
-    _, ratio = run.of_optimizer("update.ratio")
-    ratio = finite(ratio)
-    if ratio.size < 5:
+    middle = typical_update(run, opening=True)
+    if middle is None:
         return unmeasured()
-    middle = float(np.median(ratio[: max(5, ratio.size // 4)]))
     return when(0 < middle < 2e-4, f"updates are {middle:.1g} of the weights (healthy: 1e-4 to 1e-2)", ratio=middle)
 
 

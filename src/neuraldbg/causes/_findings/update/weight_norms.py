@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, unmeasured, when
+from neuraldbg.measures.optimizer import decay_exponent, norm_growth
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -23,15 +24,12 @@ def weight_decay_dominates(run: Run) -> Finding:
     series_w, series_g = run.series("parameter.weight_norm"), run.series("parameter.gradient_norm")
     if not series_w or not series_g:
         return unmeasured()
-    decoupled = "AdamW" in run.optimizer_class or bool(run.setting("decoupled_weight_decay"))
-    if decoupled:
-        curve = run.loss
-        steps = curve.count if curve is not None else 0
-        rates = run.learning_rate_at(np.arange(max(1, steps)))
-        exponent = float(decay) * float(np.nansum(rates))
+    exponent = decay_exponent(run)
+    if exponent is not None:
         return when(
             exponent > 2.0, f"decay alone shrinks the weights by exp(-{exponent:.1f}) over the run", exponent=exponent
         )
+    # A matrix that was infinite for half of the run has no ratio here; measures.optimizer leaves its infinite rows out.
     weights = {n: np.nanmedian(series_w.values[:, i]) for i, n in enumerate(series_w.names)}
     gradients = {n: np.nanmedian(series_g.values[:, i]) for i, n in enumerate(series_g.names)}
     ratios = [
@@ -53,37 +51,15 @@ def weight_decay_dominates(run: Run) -> Finding:
 
 def weights_shrink(run: Run) -> Finding:
     """The norms of most weight matrices fall below half of what they were."""
-    series = run.series("parameter.weight_norm")
-    if not series or series.values.shape[0] < 10:
+    ratio = norm_growth(run, 0.0)
+    if ratio is None:
         return unmeasured()
-    ratios = []
-    for index, place in enumerate(series.places):
-        if len(place.details.get("shape", ())) < 2:
-            continue
-        column = series.values[:, index]
-        column = column[np.isfinite(column)]
-        if column.size >= 5 and column[0] > 0:
-            ratios.append(column[-1] / column[0])
-    if not ratios:
-        return unmeasured()
-    middle = float(np.median(ratios))
-    return when(middle < 0.5, f"the weights shrink to {100 * middle:.2g} % of their initial norm", ratio=middle)
+    return when(ratio < 0.5, f"the weights shrink to {100 * ratio:.2g} % of their initial norm", ratio=ratio)
 
 
 def weights_grow(run: Run) -> Finding:
     """The norms of most weight matrices more than triple."""
-    series = run.series("parameter.weight_norm")
-    if not series or series.values.shape[0] < 5:
+    ratio = norm_growth(run, 1e-6)
+    if ratio is None:
         return unmeasured()
-    ratios = []
-    for index, place in enumerate(series.places):
-        if len(place.details.get("shape", ())) < 2:
-            continue
-        column = series.values[:, index]
-        column = column[np.isfinite(column)]
-        if column.size >= 5 and column[0] > 1e-6:
-            ratios.append(column[-1] / column[0])
-    if not ratios:
-        return unmeasured()
-    middle = float(np.median(ratios))
-    return when(middle > 3, f"the weights grew {middle:.2g}-fold", ratio=middle)
+    return when(ratio > 3, f"the weights grew {ratio:.2g}-fold", ratio=ratio)

@@ -13,6 +13,7 @@ from neuraldbg.measures.run import Run, owner_of
 from neuraldbg.measures.wiring import (
     called_modules,
     common_owner,
+    cut_outputs,
     last_called,
     parameters_without_gradient,
     share_of_elements,
@@ -55,7 +56,7 @@ def output_is_dropped(run: Run) -> Finding:
     lost = _dropped_modules(run)
     if lost is None:
         return unmeasured()
-    if not lost or _values_go_on(run, lost) or _without_graph(run):
+    if not lost or _values_go_on(run, lost) or cut_outputs(run, parameters_without_gradient(run)):
         return absent()
     return present(
         f"'{lost[-1]}' is called with gradients, and no path leads from its output to the loss", layer=lost[-1]
@@ -96,17 +97,6 @@ def _dropped_modules(run: Run) -> list[str] | None:
         if name in owners and flags.first[index] == 1 and name not in gradients:
             found.append(name)
     return found
-
-
-def _without_graph(run: Run) -> list[str]:
-    """Called modules that hold lost parameters and whose output carries no graph."""
-    lost = parameters_without_gradient(run)
-    flags = run.series("module.output_requires_grad")
-    return [
-        name
-        for index, name in enumerate(flags.names)
-        if flags.first[index] == 0 and any(n.startswith(name + ".") or owner_of(n) == name for n in lost)
-    ]
 
 
 def _values_go_on(run: Run, lost: list[str]) -> bool:
@@ -158,7 +148,7 @@ def graph_is_cut(run: Run) -> Finding:
     lost = [n for n in lost if owner_of(n) in called or _called_above(owner_of(n), called)]
     if not lost:
         return absent()
-    cut = _without_graph(run)
+    cut = cut_outputs(run, lost)
     if cut:
         last = last_called(run, cut)
         return present(

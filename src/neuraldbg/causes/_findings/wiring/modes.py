@@ -6,6 +6,7 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.run import Run, owner_of
+from neuraldbg.measures.wiring import modes
 from neuraldbg.records import Finding
 
 
@@ -14,18 +15,9 @@ def modules_in_eval_mode(run: Run) -> Finding:
     series = run.series("module.training")
     if not series:
         return unmeasured()
-    off: list[tuple[int, str]] = []
-    total = 0
-    for index, place in enumerate(series.places):
-        if not place.details.get("has_mode"):
-            continue
-        total += 1
-        column = series.values[:, index]
-        seen = ~np.isnan(column)
-        values = column[seen]
-        if values.size and np.mean(values[values.size // 3 :]) < 0.5:
-            first = int(series.steps[seen][np.argmax(values < 0.5)])
-            off.append((first, place.name))
+    switched = [(place, share, first) for place, share, first in modes(run) if place.details.get("has_mode")]
+    off = [(first, place.name) for place, share, first in switched if share < 0.5 and first is not None]
+    total = len(switched)
     if not off:
         return absent()
     first, name = min(off)
