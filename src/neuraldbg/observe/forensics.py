@@ -60,7 +60,9 @@ def find_producer(root: Node, owners: Mapping[Node, list[str]], limit: int = 200
         if maker is None:
             return _report("input", deepest, deepest, owners, order, wrong[0][1])
         if maker not in bad:
-            return _report(_kind_of_maker(maker, wrong[0][1]), maker, deepest, owners, order, wrong[0][1])
+            # What the maker reads may have been bad already, in an operation that saves only what it reads itself.
+            below = _unsaved(maker, owners, order)
+            return below or _report(_kind_of_maker(maker, wrong[0][1]), maker, deepest, owners, order, wrong[0][1])
     suspicious = [maker for maker in makers if operation(maker) in _HAZARDS]
     chosen = suspicious[0] if suspicious else (makers[0] if makers else None)
     if chosen is None or operation(chosen) == "Parameter":

@@ -73,6 +73,8 @@ def measure_term(
             prediction = prediction.reshape(residual.shape)
         try:
             target = prediction - residual if term.operand == 0 else prediction + residual
+            # Where the prediction is not finite the residual says nothing of the target.
+            target = torch.where(torch.isfinite(prediction), target, torch.zeros_like(target))
         except RuntimeError:
             return
         if term.broadcasts:
