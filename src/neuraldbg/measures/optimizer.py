@@ -67,11 +67,12 @@ def typical_update(run: Run, opening: bool = False) -> float | None:
     return float(np.median(ratio[: max(5, ratio.size // 4)] if opening else ratio))
 
 
-def norm_growth(run: Run, floor: float) -> float | None:
+def norm_growth(run: Run, floor: float, rows: int = 10) -> float | None:
     """Last over first norm, median over the weight matrices; None where too little was observed.
 
     Args:
         floor: matrices whose first norm is not above it do not count.
+        rows: observed rows that it takes.
     """
     series = run.series("parameter.weight_norm")
     ratios = []

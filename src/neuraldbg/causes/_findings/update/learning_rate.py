@@ -9,7 +9,6 @@ from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import finite
 from neuraldbg.records import Finding
 
-
 #: Losses looked at on either side of a rise of the learning rate, and those that the harm may take to show.
 _BESIDE, _HARM = 20, 10
 

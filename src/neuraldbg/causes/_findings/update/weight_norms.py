@@ -59,7 +59,7 @@ def weights_shrink(run: Run) -> Finding:
 
 def weights_grow(run: Run) -> Finding:
     """The norms of most weight matrices more than triple."""
-    ratio = norm_growth(run, 1e-6)
+    ratio = norm_growth(run, 1e-6, rows=5)
     if ratio is None:
         return unmeasured()
     return when(ratio > 3, f"the weights grew {ratio:.2g}-fold", ratio=ratio)

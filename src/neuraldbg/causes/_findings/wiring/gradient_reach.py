@@ -148,7 +148,7 @@ def graph_is_cut(run: Run) -> Finding:
     lost = [n for n in lost if owner_of(n) in called or _called_above(owner_of(n), called)]
     if not lost:
         return absent()
-    cut = cut_outputs(run, lost)
+    cut = cut_outputs(run, parameters_without_gradient(run))
     if cut:
         last = last_called(run, cut)
         return present(
