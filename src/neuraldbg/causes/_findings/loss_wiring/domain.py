@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
@@ -66,7 +68,7 @@ def domain_edge_at_trouble(run: Run) -> Finding:
     step = run.non_finite_step
     if step is None:
         return absent()
-    edges = [("domain.margin", lambda v: v <= 1e-12)]
+    edges: list[tuple[str, Callable[[float], bool]]] = [("domain.margin", lambda v: v <= 1e-12)]
     if not carried_away(run, step):
         edges.append(("domain.largest", lambda v: not v < 1e30))
     for quantity, bad in edges:
