@@ -52,11 +52,11 @@ def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
 
     def texts() -> tuple[Tensor, Tensor]:
         ids = torch.randint(0, 40, (32, 6))
-        first, last = topic[ids[:, 0]], (topic[ids] == 1).sum(1)
-        return ids, ((last % 2) == 1).long() if first is not None else last
+        return ids, (topic[ids] == 1).sum(1) % 2
 
-    with torch.no_grad():
-        model.embed.weight.copy_(nn.functional.one_hot(topic, 4).float() @ torch.randn(4, 24) + 0.2 * torch.randn(40, 24))
+    with torch.no_grad():  # what the pretraining left: words of one topic lie close together
+        center = torch.randn(4, 24)
+        model.embed.weight.copy_(center[topic] + 0.2 * torch.randn(40, 24))
     for name, parameter in model.named_parameters():
         wanted = ("adaptor" if healthy else "adapter") in name
         parameter.requires_grad = wanted or name.startswith("classifier")

@@ -22,7 +22,7 @@ class Adder(nn.Module):
     def __init__(self, width: int = 40) -> None:
         super().__init__()
         self.rnn = nn.RNN(2, width, nonlinearity="relu", batch_first=True)
-        nn.init.orthogonal_(self.rnn.weight_hh_l0, gain=1.03)
+        nn.init.orthogonal_(self.rnn.weight_hh_l0, gain=1.05)
         self.out = nn.Linear(width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -32,13 +32,13 @@ class Adder(nn.Module):
 def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     torch.manual_seed(seed)
     model = Adder()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.03, momentum=0.9)
     losses = []
     with debug(model):
-        for _ in range(250):
-            value = torch.rand(32, 25)
-            mark = (torch.rand(32, 25) < 0.2).float()
-            target = (value * mark).sum(1) - 2.5
+        for _ in range(400):
+            value = torch.rand(32, 20)
+            mark = (torch.rand(32, 20) < 0.2).float()
+            target = (value * mark).sum(1) - 2.0
             loss = nn.functional.mse_loss(model(torch.stack([value, mark], 2)), target)
             optimizer.zero_grad()
             loss.backward()

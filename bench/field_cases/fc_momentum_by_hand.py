@@ -1,5 +1,5 @@
 """The optimizer is written by hand, and its momentum is 0.998 where 0.9 was meant. The velocity piles up over hundreds
-of steps; the loss falls, overshoots, and swings ever wider. Repair: 0.9."""
+of steps: the loss falls, overshoots and swings far above where it should be. Repair: 0.9."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ META = dict(
     also=["learning_rate_too_high"],
     layer=None,
     onset=(0, 80),
-    symptom="divergence",
+    symptom="slow",
 )
 
 
@@ -43,7 +43,7 @@ class Interpolator(nn.Module):
 def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     torch.manual_seed(seed)
     model = Interpolator()
-    optimizer = HeavyBall(model.parameters(), lr=0.02, momentum=0.9 if healthy else 0.998)
+    optimizer = HeavyBall(model.parameters(), lr=0.06, momentum=0.9 if healthy else 0.998)
     criterion = nn.MSELoss()
     losses = []
     with debug(model):

@@ -36,7 +36,7 @@ def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     torch.manual_seed(seed)
     need = torch.randn(4, 5)
     model = ActorCritic(0.01 if healthy else 100.0)
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     history = []
     with debug(model):
         for _ in range(300):

@@ -28,8 +28,8 @@ class CellNet(nn.Module):
         self.head = nn.Linear(16 * 25, 3)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = torch.relu(self.norm1(self.conv1(x)))
-        x = torch.relu(self.norm2(self.conv2(x)))
+        x = torch.relu(self.norm1(self.conv1(x).float()))
+        x = torch.relu(self.norm2(self.conv2(x).float()))
         return self.head(x.flatten(1))
 
 

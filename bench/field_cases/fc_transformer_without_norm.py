@@ -1,4 +1,4 @@
-"""A transformer of twelve blocks was written without any normalization: each block adds what it makes of an ever larger
+"""A transformer of ten blocks was written without any normalization: each block adds what it makes of an ever larger
 input, and the output is out of range from the first step on. Repair: a layer norm before each part and at the end."""
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Block(nn.Module):
 
 
 class SeriesTransformer(nn.Module):
-    def __init__(self, norm: bool, width: int = 16, depth: int = 12) -> None:
+    def __init__(self, norm: bool, width: int = 16, depth: int = 10) -> None:
         super().__init__()
         self.enter = nn.Linear(2, width)
         self.blocks = nn.Sequential(*[Block(width, norm) for _ in range(depth)])
@@ -51,7 +51,7 @@ def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     losses = []
     with debug(model):
-        for _ in range(150):
+        for _ in range(130):
             pace = 0.2 + 0.8 * torch.rand(16, 1)
             angle = pace * torch.arange(8.0) + 6.28 * torch.rand(16, 1)
             x = torch.stack([angle.sin(), angle.cos()], 2)
