@@ -23,6 +23,7 @@ class Landmarks(nn.Module):
         super().__init__()
         self.heatmap = nn.Sequential(nn.Conv2d(3, 12, 3, padding=1), nn.ReLU(), nn.Conv2d(12, 3, 3, padding=1))
         self.scale = nn.Linear(2, 2)
+        nn.init.eye_(self.scale.weight)
         self.soft = soft
         row, column = torch.meshgrid(torch.arange(float(side)), torch.arange(float(side)), indexing="ij")
         self.register_buffer("grid", torch.stack([row.flatten(), column.flatten()], 1) / side - 0.5)

@@ -35,11 +35,11 @@ class DemandNet(nn.Module):
 
 def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     torch.manual_seed(seed)
-    shop, weekday, rest = torch.randint(0, 12, (1500,)), torch.randint(0, 7, (1500,)), torch.randn(1500, 4)
-    level = 0.8 + 0.6 * torch.randn(12)[shop] + 0.3 * torch.randn(7)[weekday] + 0.5 * rest[:, 0]
+    shop, weekday, rest = torch.randint(0, 12, (1500,)), torch.randint(0, 7, (1500,)), 2 * torch.randn(1500, 4)
+    level = -0.5 + 0.6 * torch.randn(12)[shop] + 0.3 * torch.randn(7)[weekday] + 0.5 * rest[:, 0]
     demand = torch.poisson(level.clamp(-3, 3).exp())
     model = DemandNet()
-    optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     losses = []
     with debug(model):
         for _ in range(300):

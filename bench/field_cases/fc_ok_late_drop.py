@@ -1,4 +1,4 @@
-"""Healthy. The parity of three of eight bits: for a hundred steps and more the loss stays at ln 2 as if nothing could be
+"""Healthy. The parity of four of nine bits: for a hundred steps and more the loss stays at ln 2 as if nothing could be
 learnt, then it drops to nothing."""
 
 from collections.abc import Callable
@@ -19,13 +19,13 @@ META = dict(
 
 def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     torch.manual_seed(seed)
-    model = nn.Sequential(nn.Linear(8, 96), nn.ReLU(), nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 2))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    model = nn.Sequential(nn.Linear(9, 96), nn.ReLU(), nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     losses = []
     with debug(model):
-        for _ in range(500):
-            bits = torch.randint(0, 2, (64, 8))
-            label = bits[:, :3].sum(1) % 2
+        for _ in range(550):
+            bits = torch.randint(0, 2, (64, 9))
+            label = bits[:, :4].sum(1) % 2
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(2.0 * bits - 1), label)
             loss.backward()

@@ -43,9 +43,9 @@ def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     optimizer = torch.optim.RMSprop(model.parameters(), lr=4e-3)
     losses = []
     with debug(model):
-        for _ in range(300):
+        for _ in range(220):
             first = torch.randint(0, 4, (32, 1))
-            ids = torch.cat([first, torch.randint(4, 8, (32, 6))], 1)
+            ids = torch.cat([first, torch.randint(4, 8, (32, 8))], 1)
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(ids), first[:, 0])
             loss.backward()

@@ -38,7 +38,7 @@ def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     criterion = nn.CrossEntropyLoss()
     losses = []
     with debug(model):
-        for _ in range(350):
+        for _ in range(220):
             context = torch.randint(0, 30, (64, 3))
             optimizer.zero_grad()
             loss = criterion(model(context), follows[context[:, -1]])
