@@ -1,4 +1,4 @@
-"""Healthy. The parity of four of nine bits: for a hundred steps and more the loss stays at ln 2 as if nothing could be
+"""Healthy. The parity of four of nine bits: for some hundred steps the loss stays near ln 2 as if nothing could be
 learnt, then it drops to nothing."""
 
 from collections.abc import Callable

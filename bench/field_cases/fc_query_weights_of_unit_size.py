@@ -43,7 +43,7 @@ def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     losses = []
     with debug(model):
-        for _ in range(350):
+        for _ in range(200):
             ids = torch.randint(0, 60, (48, 10))
             at = torch.randint(0, 10, (48,))
             flag = nn.functional.one_hot(at, 10)

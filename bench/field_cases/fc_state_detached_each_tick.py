@@ -40,7 +40,7 @@ class Recall(nn.Module):
 def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     torch.manual_seed(seed)
     model = Recall(detach_each_tick=not healthy)
-    optimizer = torch.optim.RMSprop(model.parameters(), lr=4e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     losses = []
     with debug(model):
         for _ in range(220):
