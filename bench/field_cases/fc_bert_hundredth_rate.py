@@ -4,7 +4,6 @@ same logits for every text and stays there. Repair: 1e-3."""
 from collections.abc import Callable
 
 import torch
-from torch import nn
 from transformers import BertConfig, BertForSequenceClassification
 
 META = dict(

@@ -1,6 +1,6 @@
 """A net for dense depth runs under float16 autocast without a scaler. The loss is the mean over all pixels of a batch
-and weighted by 1e-6, as one of several terms: a pixel's gradient is below the smallest number of float16, and the gradients of all
-convolutions are zero. Repair: a gradient scaler."""
+and weighted by 1e-6, as one of several terms: a pixel's gradient is below the smallest number of float16, and the
+gradients of all convolutions are zero. Repair: a gradient scaler."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Healthy. A net that was trained on the same kind of data is fine-tuned at 1e-4 with decay to zero: the loss starts low
-and goes down a little, which is what fine-tuning looks like."""
+"""Healthy. A net that was trained on the same kind of data is fine-tuned at 3e-4 with decay to zero: the loss starts
+low and goes down a little, which is what fine-tuning looks like."""
 
 from collections.abc import Callable
 
@@ -45,12 +45,12 @@ def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(ids), label).backward()
         optimizer.step()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=250)
     losses = []
     with debug(model):
         for _ in range(250):
-            ids, label = texts(old + 0.25 * drift)
+            ids, label = texts(old + 0.5 * drift)
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(ids), label)
             loss.backward()

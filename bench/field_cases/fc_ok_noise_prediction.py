@@ -1,5 +1,5 @@
-"""Healthy. A denoiser that predicts the noise: the loss falls in the first dozens of steps and then lies flat and noisy,
-because most of the noise in a slightly noised image cannot be told from it."""
+"""Healthy. A denoiser that predicts the noise: the loss falls in the first dozens of steps and then lies flat and
+noisy, because most of the noise in a slightly noised image cannot be told from it."""
 
 from collections.abc import Callable
 

@@ -4,7 +4,7 @@ standardized."""
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 META = dict(
     id="fc_ok_raw_pixels_batch_norm",

@@ -22,8 +22,8 @@ class Siamese(nn.Module):
     def __init__(self, tiny: bool) -> None:
         super().__init__()
         self.branch = nn.Sequential(
-            nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 12, 3), nn.ReLU(), nn.Conv2d(12, 12, 3), nn.ReLU(), nn.Flatten(),
-            nn.Linear(12 * 16, 8),
+            nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 12, 3), nn.ReLU(), nn.Conv2d(12, 12, 3), nn.ReLU(),
+            nn.Flatten(), nn.Linear(12 * 16, 8),
         )  # fmt: skip
         self.same = nn.Linear(8, 1)
         if tiny:
