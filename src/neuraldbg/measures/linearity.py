@@ -1,20 +1,80 @@
-"""Which operations and modules bend the map from input to output."""
+"""Which operations and modules bend the map from input to output, and where linear layers feed each other straight."""
 
 from __future__ import annotations
 
-#: Autograd operations that are not affine in what they read (products of two values that both vary among them).
-NONLINEAR_OPERATIONS = frozenset(
+import networkx as nx
+
+from neuraldbg.measures.depth import flow_graph
+from neuraldbg.measures.run import Run
+
+#: Autograd operations that are affine in what they read, as far as a stack of layers is concerned: a norm between two
+#: linear layers does not stand in for a nonlinearity. Whatever is not listed, a user's own Function too, may bend.
+#: Products with a constant are recorded as ``Constant...``; those of two values that both vary are not affine.
+AFFINE_OPERATIONS = frozenset(
     {
-        "Relu", "Threshold", "Sigmoid", "Tanh", "Softmax", "Gelu", "Silu", "LeakyRelu", "Elu", "Selu", "Celu",
-        "Hardtanh", "Hardsigmoid", "Hardswish", "Hardshrink", "Softsign", "Softplus", "Mish", "Prelu",
-        "PreluKernel", "RreluWithNoise", "Glu", "LogSigmoid", "LogSigmoidForward", "LogSoftmax", "Erf", "Sin",
-        "Cos", "Tan", "Atan", "Sinh", "Cosh", "Exp", "Log", "Pow", "Square", "Sqrt", "Rsqrt", "Reciprocal",
-        "Norm", "LinalgVectorNorm", "Abs", "Sign", "Round", "Floor", "Max", "Maximum", "Minimum", "Amax",
-        "Clamp", "ClampMin", "MaxPool1DWithIndices", "MaxPool2DWithIndices", "MaxPool3DWithIndices",
-        "AdaptiveMaxPool2D", "Mul", "Bmm", "Mm", "ScaledDotProductFlashAttentionForCpu",
-        "ScaledDotProductEfficientAttention",
+        "Add", "Sub", "Rsub", "Neg", "Sum", "Nansum", "Mean", "Nanmean", "Cumsum", "Addmm", "Addmv", "Addbmm",
+        "Convolution", "SlowConv3D", "Split", "UnsafeSplit", "Chunk", "ConstantPadNd", "Diagonal", "Trace",
+        "Roll", "Flip", "Repeat", "Unfold", "Im2Col", "Col2Im", "AvgPool1D", "AvgPool2D", "AvgPool3D",
+        "AdaptiveAvgPool1D", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "UpsampleNearest1D", "UpsampleNearest2D",
+        "UpsampleNearest3D", "UpsampleLinear1D", "UpsampleBilinear2D", "UpsampleBicubic2D",
+        "UpsampleTrilinear3D", "ReflectionPad1D", "ReflectionPad2D", "ReplicationPad1D", "ReplicationPad2D",
+        "NativeDropout", "NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm", "NativeLayerNorm",
+        "NativeGroupNorm", "ToCopy", "Clone", "Detach", "Real", "Imag",
     }
 )  # fmt: skip
 #: Kinds of module (details of a place) that are affine, and that are not.
 LINEAR_KINDS = frozenset({"linear", "convolution"})
 NONLINEAR_KINDS = frozenset({"activation", "recurrent", "attention"})
+#: How a linear layer's own product is called in the graph.
+_OWN = frozenset({"Addmm", "Mm", "Bmm", "Addbmm", "Convolution"})
+#: Modules that are passed through on the way from one linear layer to the next.
+_PASSED = 4
+
+
+def linear_sources(run: Run) -> list[tuple[str | None, str]]:
+    """(source, target) for each way into a linear layer; source is None where a nonlinearity lies on it."""
+    graph = flow_graph(run.trace)
+    return [
+        (source, target)
+        for target in graph.nodes
+        if run.module_details(target).get("kind") in LINEAR_KINDS
+        for source in _sources(run, graph, target, _PASSED)
+    ]
+
+
+def linear_throughout(run: Run) -> bool:
+    """Whether a model of at least two linear layers has no nonlinearity between its input and its output."""
+    graph = flow_graph(run.trace)
+    kinds = [run.module_details(node).get("kind") for node in graph.nodes if node != "<loss>"]
+    if sum(kind in LINEAR_KINDS for kind in kinds) < 2 or any(kind in NONLINEAR_KINDS for kind in kinds):
+        return False
+    return not any(_bends(run, graph, source, target) for source, target in graph.edges if target != "<loss>")
+
+
+def _bends(run: Run, graph: nx.DiGraph, source: str, target: str) -> bool:
+    """Whether an operation between two modules is nonlinear; a linear layer's own product with its weights is not."""
+    operations = graph.edges[source, target].get("operations", ())
+    if operations and operations[-1] in _OWN and run.module_details(target).get("kind") in LINEAR_KINDS:
+        operations = operations[:-1]
+    return any(name not in AFFINE_OPERATIONS and not name.startswith("Constant") for name in operations)
+
+
+def _sources(run: Run, graph: nx.DiGraph, target: str, depth: int) -> list[str | None]:
+    found: list[str | None] = []
+    for source in graph.predecessors(target):
+        kind = run.module_details(source).get("kind")
+        if _bends(run, graph, source, target) or kind in NONLINEAR_KINDS:
+            found.append(None)
+        elif kind in LINEAR_KINDS:
+            found.append(source)
+        elif depth > 0 and (kind in ("dropout", "norm") or (kind == "container" and _sums_its_own(graph, source))):
+            found.extend(_sources(run, graph, source, depth - 1))
+        else:
+            found.append(None)
+    return found
+
+
+def _sums_its_own(graph: nx.DiGraph, container: str) -> bool:
+    """Whether a container's output comes from its own modules with nothing but sums in between."""
+    sources = list(graph.predecessors(container))
+    return bool(sources) and all(str(source).startswith(f"{container}.") for source in sources)

@@ -79,6 +79,11 @@ class LossCurve:
         """Median over the last tenth."""
         return float(np.median(self.finite[-self.window :])) if self.count else math.nan
 
+    def ordinary_before(self, step: int) -> bool:
+        """Whether most losses before a step lay below twice the very first one: a run that was well until then."""
+        before = self.values[self.steps < step]
+        return before.size >= 3 and float(np.mean(before < 2 * abs(before[0]))) > 0.6
+
     @property
     def late_mean(self) -> float:
         """Mean over the last fifth, its highest fiftieth cut to the rest.

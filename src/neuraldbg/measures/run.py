@@ -89,7 +89,29 @@ class Run:
         curve = self.loss
         if curve is None or curve.count < 20 or self.bad_step is not None or curve.first <= 0:
             return False
-        return abs(curve.end) < share * curve.to_beat
+        return abs(curve.end) < share * curve.to_beat or self.had_learned()
+
+    def had_learned(self) -> bool:
+        """Whether the run began far below a constant guess and stays there: weights that were trained before."""
+        curve = self.loss
+        if curve is None or curve.count < 8 or not curve.constant or curve.constant <= 1e-9:
+            return False
+        return 0 <= curve.first < 0.1 * curve.constant and curve.end < 0.15 * curve.constant
+
+    def stopped_on_its_way(self) -> bool:
+        """Whether the loss falls steadily, little of it is gone, and the steps taken could not have covered more.
+
+        The level of such a run is where it stands, no floor; a longer run would tell.
+        """
+        curve = self.loss
+        _, predicted, _ = self.predicted_and_actual
+        if curve is None or curve.count < 16 or self.bad_step is not None or self.adversarial or predicted.size < 5:
+            return False
+        parts = [float(np.mean(part)) for part in np.array_split(curve.finite, 4)]
+        falls = -np.diff(parts)
+        promised = float(np.mean(predicted)) * curve.count
+        steady = bool((falls > 0).all() and falls[2] > 0.4 * falls.mean())
+        return steady and 0 < promised < 0.3 * abs(curve.start) and (parts[0] - parts[3]) > 0.2 * promised
 
     def learns_steadily(self) -> bool:
         """Whether a good part of the loss is gone and what is left goes at the same rate as before.

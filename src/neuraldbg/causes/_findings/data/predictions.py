@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neuraldbg.causes._findings._answer import unmeasured, when
+from neuraldbg.causes._findings._answer import absent, unmeasured, when
 from neuraldbg.measures.loss_curve import class_shares
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
@@ -36,6 +36,8 @@ def accuracy_at_chance(run: Run) -> Finding:
     _, accuracy = run.series("prediction.accuracy").column(curve.place.name)
     if accuracy.size < 15 or any(term.get("weighted") for term in curve.terms):
         return unmeasured()
+    if run.stopped_on_its_way():
+        return absent()
     shares = class_shares(run.trace, curve.place.name)
     _, top = run.series("target.top_share").column(curve.place.name)
     chance = float(shares[0].max()) if shares is not None else float(np.median(top)) if top.size else 0.5

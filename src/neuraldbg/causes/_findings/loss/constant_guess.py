@@ -16,7 +16,7 @@ def loss_at_constant_predictor(run: Run) -> Finding:
     if curve is None or curve.count < FEW_ROWS or curve.constant is None or run.adversarial:
         return unmeasured()
     constant = curve.constant
-    if constant <= 1e-9:
+    if constant <= 1e-9 or run.stopped_on_its_way():
         return absent()
     ratio = curve.late_mean / constant
     return when(

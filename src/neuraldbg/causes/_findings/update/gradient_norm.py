@@ -25,8 +25,8 @@ def gradient_grows_before_trouble(run: Run) -> Finding:
     """In the steps before the trouble the gradient norm grew more than fivefold."""
     step = run.trouble_step
     steps, norm = run.of_optimizer("gradient.norm")
-    # What explodes in the first steps was never healthy.
-    if step is None or step < 15:
+    # What explodes in the first steps, or swings far above its start from then on, was never healthy.
+    if step is None or step < 15 or (run.loss is not None and not run.loss.ordinary_before(step - 5)):
         return absent()
     before = (steps <= step) & (steps > step - 40) & np.isfinite(norm)
     earlier = (steps <= step - 40) & np.isfinite(norm) if step > 60 else (steps < max(3, step // 3)) & np.isfinite(norm)

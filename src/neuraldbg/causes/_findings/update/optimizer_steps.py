@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from neuraldbg.causes._findings._answer import unmeasured, when
+from neuraldbg.causes._findings._answer import absent, unmeasured, when
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -39,9 +39,16 @@ def gradients_sometimes_cleared(run: Run) -> Finding:
 
 
 def no_optimizer_step(run: Run) -> Finding:
-    """Backward after backward, and no optimizer ever steps."""
+    """Backward after backward, and no optimizer ever steps; a loss that falls was lowered by hand."""
     if run.backwards < 5:
         return unmeasured()
+    curve = run.loss
+    if curve is not None and curve.count >= 8:
+        third = max(2, curve.count // 3)
+        fell = float(np.mean(curve.finite[:third]) - np.mean(curve.finite[-third:]))
+        # Means of a third, each of independent noise: five times the spread of their difference.
+        if fell > 5 * curve.noise * math.sqrt(2 / third) and fell > 0.02 * abs(curve.first):
+            return absent()
     return when(run.optimizer_steps == 0, f"{run.backwards} backward passes and not one optimizer step")
 
 

@@ -19,7 +19,7 @@ def predicted_decrease_is_tiny(run: Run) -> Finding:
         return absent()
     curve = run.loss
     steps, predicted, _ = run.predicted_and_actual
-    if curve is None or steps.size < 8 or curve.count < 20:
+    if curve is None or steps.size < 8 or curve.count < 20 or run.adversarial:
         return unmeasured()
     if gradients_zero(run).present:
         # No step length makes up for a gradient that is not there.

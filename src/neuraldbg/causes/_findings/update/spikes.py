@@ -67,6 +67,8 @@ def spike_after_learning(run: Run) -> Finding:
         return unmeasured()
     if not spike.present or spike.step is None or spike.step < 15 or batches_ordered_by_target(run).present:
         return absent()
+    if not curve.ordinary_before(spike.step):
+        return absent()
     before = curve.values[(curve.steps < spike.step) & np.isfinite(curve.values)]
     if before.size < 10:
         return absent()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, unmeasured, when
+from neuraldbg.causes._findings.update.weight_norms import weights_grow
 from neuraldbg.measures.optimizer import typical_update
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
@@ -39,7 +40,8 @@ def updates_large(run: Run) -> Finding:
 
 def updates_tiny(run: Run) -> Finding:
     """The typical step moves the weights by less than 2e-5 of their norm, from the start on."""
-    if run.learned_to(0.2):
+    if run.learned_to(0.2) or weights_grow(run).present:
+        # Against weights that exploded any step is small.
         return absent()
     middle = typical_update(run, opening=True)
     if middle is None:
@@ -49,7 +51,8 @@ def updates_tiny(run: Run) -> Finding:
 
 def updates_small(run: Run) -> Finding:
     """The typical step moves the weights by less than 2e-4 of their norm, from the start on."""
-    if run.learned_to(0.2):
+    if run.learned_to(0.2) or weights_grow(run).present:
+        # Against weights that exploded any step is small.
         return absent()
     middle = typical_update(run, opening=True)
     if middle is None:
