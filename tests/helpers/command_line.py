@@ -76,7 +76,7 @@ class Box:
             env=environment(**extra),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=900,
             stdin=subprocess.DEVNULL,
         )
 

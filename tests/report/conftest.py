@@ -170,7 +170,9 @@ def _undecided() -> Diagnosis:
 def _close() -> Diagnosis:
     """Two causes near each other: the second has something against it; a third was tested and refuted."""
     small = Finding("updates_small", True, "a step moves the weights by 2e-6 of their size; healthy is 1e-4 to 1e-2")
-    apart = Finding("gradients_disagree", False, "gradients of two halves of a batch agree to 0.91: the data says something")
+    apart = Finding(
+        "gradients_disagree", False, "gradients of two halves of a batch agree to 0.91: the data says something"
+    )
     first = hypothesis("learning_rate_too_low", 0.55, title="The learning rate is too low", supporting=(small,))
     second = hypothesis("uninformative_labels", 0.41, title="The labels say nothing", contradicting=(apart,))
     third = hypothesis("vanishing_by_depth", 0.3, title="The depth")
@@ -179,8 +181,8 @@ def _close() -> Diagnosis:
     tested = Verification(
         (
             Verdict(
-                first.cause, "the model", "raise_learning_rate", "confirmed", "without it the failure is gone", 0.55, 0.97,
-                (3, 3), (0, 3), 0.82, (0.7, 0.94), 10.0, ("the learning rate 1e-5 -> 1e-4",), (),
+                first.cause, "the model", "raise_learning_rate", "confirmed", "without it the failure is gone", 0.55,
+                0.97, (3, 3), (0, 3), 0.82, (0.7, 0.94), 10.0, ("the learning rate 1e-5 -> 1e-4",), (),
                 ("- lr=1e-5", "+ lr=1e-4"),
             ),
             Verdict(third.cause, "", "add_residuals", "refuted", "nothing changed", 0.3, 0.02, (3, 3), (3, 3), -1.7,

@@ -194,8 +194,9 @@ def axe():
 def test_a_tested_hypothesis_has_its_picture(driver, page, width):
     open_page(driver, page, width)
     boxes = driver.execute_script(
-        "return [...document.querySelectorAll('svg.effect')].map((s) => [s.classList[1], s.getBoundingClientRect().width,"
-        " s.querySelector('circle').getBoundingClientRect().left, s.querySelector('.bar').getBoundingClientRect().width])"
+        "const box = (e) => e.getBoundingClientRect();"
+        "return [...document.querySelectorAll('svg.effect')].map((s) => [s.classList[1], box(s).width,"
+        " box(s.querySelector('circle')).left, box(s.querySelector('.bar')).width])"
     )
     assert [box[0] for box in boxes] == ["confirmed", "refuted"]
     assert all(250 < drawn <= width for _, drawn, _, _ in boxes)

@@ -57,8 +57,8 @@ def command(
         FailOn | None,
         typer.Option(
             "--fail-on",
-            help="Exit with 3 when training failed and a cause was proved by training again (confirmed), when one cause "
-            "is named (named), or also when several remain (suspected).",
+            help="Exit with 3 when training failed and a cause was proved by training again (confirmed), when one "
+            "cause is named (named), or also when several remain (suspected).",
             show_default=False,
         ),
     ] = None,
@@ -67,9 +67,9 @@ def command(
 
     The script is run as it is: its arguments, exit code, exceptions and signals stay as they are with python. The
     verdict goes to standard error. With --fail-on a script that ended well exits with 3 when its training failed;
-    confirmed trains again to prove the cause, as neuraldbg verify does, where there is a cause to prove. With --live the
-    lowest lines of the terminal show what neuraldbg watch does; the script's streams, exit code and signals stay as they
-    are.
+    confirmed trains again to prove the cause, as neuraldbg verify does, where there is a cause to prove. With --live
+    the lowest lines of the terminal show what neuraldbg watch does; the script's streams, exit code and signals stay as
+    they are.
 
     \b
     Examples:

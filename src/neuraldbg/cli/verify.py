@@ -52,8 +52,8 @@ def command(
 
     The script is run once to see what fails (a trace says that already). Then each of the top hypotheses is put to the
     test: the script is run again with the one thing changed that the hypothesis blames, beside runs without a change,
-    with several seeds. Nothing is edited; each run works in a copy of the folder. The result is kept in the trace, where
-    one was named, and shown by explain and report from then on.
+    with several seeds. Nothing is edited; each run works in a copy of the folder. The result is kept in the trace,
+    where one was named, and shown by explain and report from then on.
 
     Options of this command stand before the script; what follows it belongs to the script. The exit code is 0 when a
     cause was confirmed, 1 when none was, 2 for a mistake.

@@ -266,7 +266,7 @@ def _alternatives(others: Sequence[CausalHypothesis], diagnosis: Diagnosis, verb
 
 
 def _why_not_first(hypothesis: CausalHypothesis, diagnosis: Diagnosis) -> str:
-    """In a few words, why one that is close to the first is not that one, or what would decide; "" for a distant one."""
+    """In a few words, why one that is close to the first is not it, or what would decide; "" for a distant one."""
     tested = diagnosis.tested(hypothesis.cause)
     if tested is not None:
         return f"tested: {tested[0].verdict}"

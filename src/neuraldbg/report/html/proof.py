@@ -20,13 +20,14 @@ def drawn(verdict: Verdict, verification: Verification) -> str:
     sign = SIGNS[verdict.verdict]
     parts = [
         "<h4>Tested by training again</h4>",
-        f'<p class="tested {verdict.verdict}"><span aria-hidden="true">{sign}</span> <b>{text(verdict.verdict)}</b></p>',
+        f'<p class="tested {verdict.verdict}"><span aria-hidden="true">{sign}</span> '
+        f"<b>{text(verdict.verdict)}</b></p>",
         f"<p>{_sentence(outcome(verdict))} {_sentence(runs(verdict, verification))}</p>",
     ]
     if not math.isnan(verdict.effect):
         parts.append(
-            f'{picture(verdict)}<p class="quiet">Share of the remaining loss that goes when the cause is taken away: 1 is '
-            "all of it, 0 none, below 0 it gets worse. The bar is the 95 % interval over pairs of runs.</p>"
+            f'{picture(verdict)}<p class="quiet">Share of the remaining loss that goes when the cause is taken away: '
+            "1 is all of it, 0 none, below 0 it gets worse. The bar is the 95 % interval over pairs of runs.</p>"
         )
         parts.append(f"<p>Probability before {verdict.prior:.2f}, after {verdict.posterior:.2f}.</p>")
     lines = [*(f"Changed: {change}" for change in verdict.changes), *verdict.trouble]
@@ -69,8 +70,8 @@ def picture(verdict: Verdict) -> str:
         for x, beyond, inwards in ((left, low < -1, 1), (right, high > 1, -1))
     )
     ticks = "".join(
-        f'<path class="axis" d="M{_at(value):.1f} 34 V40"/><text x="{_at(value):.1f}" y="55" text-anchor="middle">{label}'
-        "</text>"
+        f'<path class="axis" d="M{_at(value):.1f} 34 V40"/>'
+        f'<text x="{_at(value):.1f}" y="55" text-anchor="middle">{label}</text>'
         for value, label in ((-1.0, "−1"), (0.0, "0"), (1.0, "1"))
     )
     return (
