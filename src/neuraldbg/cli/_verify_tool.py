@@ -70,7 +70,10 @@ async def verify(
 def _verified(trace: str, options: Options, report: Progress) -> str:
     from neuraldbg.cli._verdict import chosen_trace, judge
     from neuraldbg.report.json import as_dict
+    from neuraldbg.verify.interventions import get
 
+    if options.only is not None:
+        get(options.only)  # a name that is unknown is said before anything else
     path = chosen_trace(trace or None)
     diagnosis, _ = judge(path)
     if not diagnosis.hypotheses and options.only is None:
