@@ -92,7 +92,7 @@ def test_their_reports_say_why(outcome):
     assert "training failed:" in output and "The loss became infinite" in output
     assert "expected training to fail for dying_relu, found " in output
     assert "expected the test to train, found no step" in output
-    assert "fail_on expects confirmed or suspected, found 'sometimes'" in output
+    assert "fail_on expects named or suspected, found 'sometimes'" in output
     kept = [Path(line.split("Trace: ")[1]) for line in output.splitlines() if ".ndbg" in line and "Trace: " in line]
     assert kept and all(path.exists() and folder in path.parents for path in kept)
 

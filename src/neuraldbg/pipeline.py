@@ -54,6 +54,7 @@ def diagnose(trace: Trace) -> Diagnosis:
 
     shown = [h for h in candidates if h.confidence >= ranking.SHOWN][:_SHOWN]
     named = bool(shown) and shown[0].confidence >= _NAMED
+    clear = named and not any(hypothesis.is_close_to(shown[0]) for hypothesis in shown[1:2])
     return replace(
         found,
         outcome="failed" if named else "uncertain",
@@ -61,7 +62,7 @@ def diagnose(trace: Trace) -> Diagnosis:
         symptom=symptom,
         hypotheses=tuple(_with_chain(h, graph) for h in shown),
         ruled_out=tuple(ranking.ruled_out(answers, posterior)),
-        decides="" if named else ranking.decides(shown),
+        decides="" if clear else ranking.decides(shown),
     )
 
 

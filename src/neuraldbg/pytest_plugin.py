@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-#: ``fail_on`` → outcomes of a diagnosis that fail a test.
-_FAILING = {"confirmed": ("failed",), "suspected": ("failed", "uncertain")}
+#: ``fail_on`` → outcomes of a diagnosis that fail a test; the words mean what they do in ``neuraldbg run --fail-on``.
+_FAILING = {"named": ("failed",), "suspected": ("failed", "uncertain")}
 
 
 class TrainingFailed(AssertionError):
@@ -33,7 +33,7 @@ class TrainingFailed(AssertionError):
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "trains(fail_on='confirmed', cause=None): fails when training inside of the test fails for a named cause "
+        "trains(fail_on='named', cause=None): fails when training inside of the test fails for a named cause "
         "(fail_on='suspected': also when several causes remain); with a cause, passes only when that one is named.",
     )
 
@@ -65,7 +65,7 @@ def neuraldbg(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
 
     opened: list[tuple[Any, str | None]] = []
 
-    def make(model: Any = None, *, fail_on: str | None = "confirmed", **settings: Any) -> Any:
+    def make(model: Any = None, *, fail_on: str | None = "named", **settings: Any) -> Any:
         _outcomes(fail_on)
         path = settings.pop("path", None) or _trace_path(request.node, len(opened))
         debugger = NeuralDbg(model, path=path, script=request.node.nodeid, **settings)
@@ -100,7 +100,7 @@ def _arguments(marker: pytest.Mark, test: str) -> tuple[str, str | None]:
     unknown = set(marker.kwargs) - {"fail_on", "cause"}
     if unknown or marker.args:
         raise pytest.UsageError(f"{test}: trains() takes fail_on= and cause=, found {marker.args or sorted(unknown)}")
-    fail_on = str(marker.kwargs.get("fail_on", "confirmed"))
+    fail_on = str(marker.kwargs.get("fail_on", "named"))
     _outcomes(fail_on)
     return fail_on, marker.kwargs.get("cause")
 
@@ -109,7 +109,7 @@ def _outcomes(fail_on: str | None) -> tuple[str, ...]:
     if fail_on is None:
         return ()
     if fail_on not in _FAILING:
-        raise pytest.UsageError(f"fail_on expects confirmed or suspected, found {fail_on!r}")
+        raise pytest.UsageError(f"fail_on expects named or suspected, found {fail_on!r}")
     return _FAILING[fail_on]
 
 

@@ -7,6 +7,8 @@ import platform
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -27,10 +29,10 @@ from neuraldbg.records import (
     Diagnosis,
     Explanations,
     SemanticEvent,
+    Verification,
 )
-from neuraldbg.records.verdict import Verification
 from neuraldbg.trace_store.location import new_trace_path
-from neuraldbg.trace_store.reader import read_trace, write_diagnosis
+from neuraldbg.trace_store.reader import read_trace, write_diagnosis, write_verification
 from neuraldbg.trace_store.writer import TraceWriter
 
 _open = threading.local()
@@ -258,7 +260,13 @@ class NeuralDbg:
 
         if self._open:
             raise UsageError("verify expects a block that was left, found it open; call it after the with statement")
-        return verify(train, self.diagnosis(), **options)
+        result = verify(train, self.diagnosis(), **options)
+        if result.verdicts and self.path is not None:
+            # Kept with the trace, for the report; a trace that cannot be written is left as it is.
+            with suppress(TraceError, OSError):
+                write_verification(self.path, result)
+            self._diagnosis = replace(self.diagnosis(), verifications=(result, *self.diagnosis().verifications))
+        return result
 
     def export_mermaid_causal_graph(self) -> str:
         """The causal graph of the run as a Mermaid flowchart."""

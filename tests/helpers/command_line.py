@@ -34,6 +34,23 @@ for i in range(STEPS):
 print("last loss", loss.item(), flush=True)
 """
 
+#: Trains for STEPS steps, ends well, and does not learn what it could: softmax is applied twice.
+TWICE_SOFTMAX = """
+import sys, torch
+from torch.nn import functional as F
+torch.set_num_threads(1)
+torch.manual_seed(0)
+model = torch.nn.Linear(8, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+for _ in range(int(sys.argv[1])):
+    x = torch.randn(64, 8)
+    p = F.softmax(model(x), dim=1)
+    loss = F.cross_entropy(p, x[:, :4].argmax(1))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
 
 def environment(**extra: str) -> dict[str, str]:
     settings = {name: value for name, value in os.environ.items() if name not in ("NEURALDBG_DIR", "COLUMNS")}
@@ -59,7 +76,7 @@ class Box:
             env=environment(**extra),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=900,
             stdin=subprocess.DEVNULL,
         )
 

@@ -6,7 +6,16 @@ import math
 
 import pytest
 
-from neuraldbg.records import CausalHypothesis, CausalLink, Diagnosis, Finding, SemanticEvent, Symptom
+from neuraldbg.records import (
+    CausalHypothesis,
+    CausalLink,
+    Diagnosis,
+    Finding,
+    SemanticEvent,
+    Symptom,
+    Verdict,
+    Verification,
+)
 
 
 def hypothesis(cause: str, confidence: float, **rest: object) -> CausalHypothesis:
@@ -158,6 +167,44 @@ def _undecided() -> Diagnosis:
     )
 
 
+def _close() -> Diagnosis:
+    """Two causes near each other: the second has something against it; a third was tested and refuted."""
+    small = Finding("updates_small", True, "a step moves the weights by 2e-6 of their size; healthy is 1e-4 to 1e-2")
+    apart = Finding(
+        "gradients_disagree", False, "gradients of two halves of a batch agree to 0.91: the data says something"
+    )
+    first = hypothesis("learning_rate_too_low", 0.55, title="The learning rate is too low", supporting=(small,))
+    second = hypothesis("uninformative_labels", 0.41, title="The labels say nothing", contradicting=(apart,))
+    third = hypothesis("vanishing_by_depth", 0.3, title="The depth")
+    fourth = hypothesis("dead_input", 0.29, title="A dead input", supporting=(small,))
+    fifth = hypothesis("distant_cause", 0.05, title="Something else")
+    tested = Verification(
+        (
+            Verdict(
+                first.cause, "the model", "raise_learning_rate", "confirmed", "without it the failure is gone", 0.55,
+                0.97, (3, 3), (0, 3), 0.82, (0.7, 0.94), 10.0, ("the learning rate 1e-5 -> 1e-4",), (),
+                ("- lr=1e-5", "+ lr=1e-4"),
+            ),
+            Verdict(third.cause, "", "add_residuals", "refuted", "nothing changed", 0.3, 0.02, (3, 3), (3, 3), -1.7,
+                    (-math.inf, math.inf)),
+            Verdict("batch_norm_statistics", "", None, "inconclusive", "nothing can remove it from outside", 0.1, 0.1,
+                    instead="log the statistics"),
+        ),
+        (3, 3), 300, 3, 12,
+    )  # fmt: skip
+    return Diagnosis(
+        outcome="failed",
+        summary="The loss stays at 0.69.",
+        steps=400,
+        symptom=Symptom("loss_plateau", "The loss stays at 0.69 from the first step.", 0),
+        hypotheses=(first, second, third, fourth, fifth),
+        candidates=(first, second, third, fourth, fifth),
+        decides="One run decides: neuraldbg verify --only raise_learning_rate",
+        meta={"script": "train.py"},
+        verifications=(tested,),
+    )
+
+
 def _healthy() -> Diagnosis:
     return Diagnosis(
         outcome="healthy",
@@ -177,6 +224,7 @@ DIAGNOSES = {
     "twice_softmax": _twice_softmax(),
     "two_faults": _two_faults(),
     "undecided": _undecided(),
+    "close": _close(),
     "healthy": _healthy(),
     "unseen": _unseen(),
 }

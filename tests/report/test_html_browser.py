@@ -38,7 +38,13 @@ def page(tmp_path_factory, diagnoses):
     )
     links = (CausalLink(0, 1, "forward_flow", 118, 0.9), CausalLink(1, 2, "backward_flow", 1, 1.0))
     root = replace(base.hypotheses[0], evidence=events[:2], layer="head")
-    diagnosis = replace(base, events=events, links=links, hypotheses=(root, base.hypotheses[1]))
+    tested = diagnoses["close"].verifications[0]
+    causes = (root.cause, base.hypotheses[1].cause)
+    verdicts = tuple(replace(verdict, cause=cause) for verdict, cause in zip(tested.verdicts, causes))
+    diagnosis = replace(
+        base, events=events, links=links, hypotheses=(root, base.hypotheses[1]),
+        verifications=(replace(tested, verdicts=(*verdicts, tested.verdicts[2])),),
+    )  # fmt: skip
     path = tmp_path_factory.mktemp("page") / "run.html"
     path.write_text(render_html(diagnosis, recorded(LAYERS, 612, broken_from=418)), encoding="utf-8")
     return path
@@ -182,6 +188,20 @@ def test_it_fits_reads_and_has_no_barrier(driver, page, width, dark):
 def axe():
     package = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed (extra reports)")
     return (Path(package.__file__).parent / "axe.min.js").read_text("utf-8")
+
+
+@pytest.mark.parametrize("width", (390, 1280))
+def test_a_tested_hypothesis_has_its_picture(driver, page, width):
+    open_page(driver, page, width)
+    boxes = driver.execute_script(
+        "const box = (e) => e.getBoundingClientRect();"
+        "return [...document.querySelectorAll('svg.effect')].map((s) => [s.classList[1], box(s).width,"
+        " box(s.querySelector('circle')).left, box(s.querySelector('.bar')).width])"
+    )
+    assert [box[0] for box in boxes] == ["confirmed", "refuted"]
+    assert all(250 < drawn <= width for _, drawn, _, _ in boxes)
+    # The confirmed effect lies right of the refuted one, whose interval has no end.
+    assert boxes[0][2] > boxes[1][2] and 0 < boxes[0][3] < boxes[1][3]
 
 
 def test_dark_mode_can_be_chosen(driver, page):

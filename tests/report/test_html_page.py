@@ -98,6 +98,38 @@ def test_the_page_says_what_speaks_for_and_against_and_what_was_not_measured(dia
     assert "softmax gives exact zeros step 417" in words
 
 
+def test_a_tested_hypothesis_is_drawn_with_its_interval_and_its_verdict(diagnoses):
+    page = render_html(diagnoses["close"])
+    elements = Elements(page)
+    words = elements.words
+    assert "without a change it failed in 3 of 3 runs" in words
+    assert "✓ confirmed" in words and "✗ refuted" in words and "? inconclusive" in words
+    assert "Confirmed by raise_learning_rate: effect 0.82 (95 % interval 0.70 to 0.94)." in words
+    assert "Failed in 3 of 3 runs without the change; failed in 0 of 3 runs with it; runs of 300 steps." in words
+    assert "Probability before 0.55, after 0.97" in words and "- lr=1e-5" in page
+    assert "Also tested: batch_norm_statistics" in words and "What you can do instead: log the statistics" in words
+    pictures = re.findall(r'<svg class="effect (\w+)".*?</svg>', page, re.S)
+    assert pictures == ["confirmed", "refuted"]
+    # From -1 at 20 to 1 at 320: the dot at the effect, the bar from end to end of the interval.
+    confirmed = re.search(r'<svg class="effect confirmed".*?</svg>', page, re.S)[0]
+    assert '<circle cx="293.0"' in confirmed and 'class="bar" d="M275.0 18.0 H311.0"' in confirmed
+    # What lies beyond the axis stands at its end.
+    refuted = re.search(r'<svg class="effect refuted".*?</svg>', page, re.S)[0]
+    assert '<circle cx="20.0"' in refuted and 'class="bar" d="M20.0 18.0 H320.0"' in refuted
+    # The verdict at the top says it too, and a page without an experiment does not speak of one.
+    assert words.index("Tested: confirmed") < words.index("Ranked by confidence")
+    assert "Tested" not in Elements(render_html(diagnoses["log_of_zero"])).words
+
+
+def test_names_in_a_verification_do_no_harm(diagnoses):
+    base = diagnoses["close"]
+    first = base.verifications[0].verdicts[0]
+    hostile = replace(first, intervention=EVIL, reason=EVIL, changes=(EVIL,), trouble=(EVIL,), fix=(EVIL,), where=EVIL)
+    tested = replace(base.verifications[0], verdicts=(hostile, replace(hostile, cause=EVIL)))
+    page = render_html(replace(base, verifications=(tested,)))
+    assert [tag for tag, _ in Elements(page).found].count("script") == 2
+
+
 def test_names_of_the_user_do_no_harm(diagnoses):
     diagnosis = diagnoses["log_of_zero"]
     event = replace(diagnosis.events[0], layer=EVIL, metadata={"sentence": f"{EVIL} grows", EVIL: 1.0})

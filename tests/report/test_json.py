@@ -96,6 +96,9 @@ def test_every_field_of_the_record_is_documented(diagnoses: dict[str, Diagnosis]
     for name, part in (("event", "events"), ("hypothesis", "hypotheses"), ("finding", "findings"), ("link", "links")):
         assert set(value[part][0]) == set(schema()["$defs"][name]["properties"])
     assert value["schema_version"] == SCHEMA_VERSION
+    (verification,) = strict(to_json(diagnoses["close"]))["verifications"]
+    assert set(verification) == set(schema()["$defs"]["verification"]["properties"])
+    assert set(verification["verdicts"][0]) == set(schema()["$defs"]["verdict"]["properties"])
 
 
 def test_not_finite_numbers_are_strings(diagnoses: dict[str, Diagnosis]) -> None:

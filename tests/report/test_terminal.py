@@ -106,6 +106,19 @@ def test_names_of_the_user_cannot_act_on_the_terminal(diagnoses: dict[str, Diagn
         text.encode("utf-8")
 
 
+def test_a_close_alternative_says_why_it_is_not_the_first(diagnoses: dict[str, Diagnosis]) -> None:
+    close = diagnoses["close"]
+    text = " ".join(render(close).split())
+    assert "uninformative_labels 0.41 (against it: gradients of two halves of a batch agree to 0.91)" in text
+    assert "vanishing_by_depth 0.30 (tested: refuted)" in text
+    assert "dead_input 0.29 (one run decides: neuraldbg verify --only raise_learning_rate)" in text
+    assert "distant_cause 0.05" in text and "distant_cause 0.05 (" not in text
+    # Nothing against it, and something that it does not account for.
+    second = dataclasses.replace(close.hypotheses[1], contradicting=())
+    open_ = dataclasses.replace(close, hypotheses=(close.hypotheses[0], second))
+    assert "(it leaves unexplained: a step moves the weights by 2e-6 of their size)" in " ".join(render(open_).split())
+
+
 def test_a_long_chain_is_shortened_and_shown_in_full_when_asked(diagnoses: dict[str, Diagnosis]) -> None:
     chain = tuple(f"thing {i}, step {i}" for i in range(40))
     first = diagnoses["log_of_zero"]

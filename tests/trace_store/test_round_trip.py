@@ -20,8 +20,18 @@ from neuraldbg.records import (
     Finding,
     SemanticEvent,
     Symptom,
+    Verdict,
+    Verification,
 )
-from neuraldbg.trace_store import TraceWriter, read_diagnosis, read_trace, summary, write_diagnosis
+from neuraldbg.trace_store import (
+    TraceWriter,
+    read_diagnosis,
+    read_trace,
+    read_verifications,
+    summary,
+    write_diagnosis,
+    write_verification,
+)
 
 # A file is made for every example; that is slower than the deadlines that suit pure functions.
 on_files = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -188,6 +198,27 @@ def test_a_trace_has_no_diagnosis_until_one_is_kept(tmp_path):
     write_diagnosis(path, Diagnosis("healthy", "Nothing failed.", 12))
     about = summary(path)
     assert (about["script"], about["outcome"], about["verdict"]) == ("train.py", "healthy", "Nothing failed.")
+
+
+def test_experiments_are_kept_beside_each_other_the_newest_first(tmp_path):
+    path = tmp_path / "run.ndbg"
+    TraceWriter(path, {}).close()
+    assert read_verifications(path) == ()
+    first = Verification(
+        (Verdict("dying_relu", "'relu'", None, "inconclusive", "why", 0.4, 0.4, interval=(-math.inf, math.inf)),),
+        (2, 3), 100, 3, notes=("a note",),
+    )  # fmt: skip
+    second = Verification((), (0, 0), 1, 1, interrupted=True)
+    for verification in (first, second):
+        write_verification(path, verification)
+    # NaN is not equal to itself: compared as text.
+    assert [repr(item) for item in read_verifications(path)] == [repr(second), repr(first)]
+    diagnosis = Diagnosis("failed", "It fails.", 3, verifications=read_verifications(path))
+    tested = diagnosis.tested("dying_relu")
+    assert tested is not None and repr(tested) == repr((first.verdicts[0], first))
+    assert diagnosis.tested("another") is None
+    write_diagnosis(path, diagnosis)
+    assert repr(read_diagnosis(path)) == repr(diagnosis)
 
 
 def test_numbers_of_numpy_in_a_diagnosis_become_plain_ones(empty_trace):

@@ -17,6 +17,7 @@ from torch import nn
 import neuraldbg
 from neuraldbg.errors import UsageError
 from neuraldbg.records import CausalHypothesis, Diagnosis, Symptom
+from neuraldbg.trace_store import read_verifications
 from neuraldbg.verify._engine import carry_out_all, in_forks, in_processes
 from neuraldbg.verify._replay import Plan, Replay, shifted_seeds
 from neuraldbg.verify._workspace import copy_folder
@@ -128,7 +129,8 @@ def test_the_command_confirms_the_cause_and_shows_the_fix(tmp_path):
         "open('done.txt', 'w').write('done')\n"
     )
     environment = {**os.environ, "PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1"}
-    arguments = ["verify", "--top", "1", "--seeds", "2", "--steps", "60", "--json", "--jobs", "2", "train.py", "100"]
+    arguments = ["verify", "--top", "1", "--seeds", "2", "--steps", "60", "--json", "--jobs", "2"]
+    arguments += ["--report", "run.html", "train.py", "100"]
     done = subprocess.run(
         [sys.executable, "-m", "neuraldbg", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
@@ -141,7 +143,9 @@ def test_the_command_confirms_the_cause_and_shows_the_fix(tmp_path):
         "- p = F.softmax(model(x), dim=1)",
         "+ p = model(x)",
     ]
-    assert [path.name for path in tmp_path.iterdir()] == ["train.py"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.html", "train.py"]
+    page = (tmp_path / "run.html").read_text("utf-8")
+    assert "Confirmed by drop_redundant_softmax: effect 0." in page and '<svg class="effect confirmed"' in page
 
 
 #: Before any intervention.
@@ -283,3 +287,24 @@ def test_large_files_are_links_and_small_ones_are_copies(tmp_path):
     copy_folder(source, target)
     assert (target / "data" / "large").is_symlink() and not (target / "data" / "small").is_symlink()
     assert not (target / ".git").exists()
+
+
+def test_a_block_that_is_verified_keeps_the_result_with_its_trace(tmp_path):
+    def train():
+        torch.manual_seed(0)
+        model = nn.Linear(8, 4)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        for _ in range(60):
+            inputs = torch.randn(64, 8)
+            loss = nn.functional.cross_entropy(model(inputs).softmax(1), inputs[:, :4].argmax(1))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    with neuraldbg.NeuralDbg(path=tmp_path / "run.ndbg") as dbg:
+        train()
+    result = dbg.verify(train, top=1, seeds=2, steps=60, jobs=2)
+    (verdict,) = result.verdicts
+    assert verdict.cause == "redundant_softmax" and verdict.verdict == "confirmed"
+    assert dbg.diagnosis().tested("redundant_softmax") == (verdict, result)
+    assert read_verifications(tmp_path / "run.ndbg") == (result,)

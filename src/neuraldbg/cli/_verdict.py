@@ -22,12 +22,14 @@ CURVES: Mapping[str, str] = {
 
 
 def judge(path: Path) -> tuple[Diagnosis, Trace]:
-    """Reads a trace and diagnoses it; raises TraceError where it cannot be read."""
+    """Reads a trace and diagnoses it, with the experiments kept in it; raises TraceError where it cannot be read."""
+    from dataclasses import replace
+
     from neuraldbg.pipeline import diagnose
-    from neuraldbg.trace_store.reader import read_trace
+    from neuraldbg.trace_store.reader import read_trace, read_verifications
 
     trace = read_trace(path)
-    return diagnose(trace), trace
+    return replace(diagnose(trace), verifications=read_verifications(path)), trace
 
 
 def chosen_trace(given: str | None) -> Path:

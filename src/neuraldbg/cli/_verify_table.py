@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 
 from rich.console import Console
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from neuraldbg.records import Diagnosis
 from neuraldbg.records.verdict import Verdict, Verification
+from neuraldbg.report.proof import effect
 from neuraldbg.report.terminal import can_print
 from neuraldbg.report.text import clean
 
@@ -55,7 +55,7 @@ def _row(verdict: Verdict) -> list[Text]:
         Text(clean(verdict.cause)),
         Text(name),
         Text(runs),
-        Text(_effect(verdict)),
+        Text(effect(verdict)),
         Text(verdict.verdict, style=_STYLES[verdict.verdict]),
         Text(f"{verdict.prior:.2f} -> {verdict.posterior:.2f}"),
     ]
@@ -63,15 +63,6 @@ def _row(verdict: Verdict) -> list[Text]:
 
 def _of(counts: tuple[int, int]) -> str:
     return f"{counts[0]} of {counts[1]}" if counts[1] else "-"
-
-
-def _effect(verdict: Verdict) -> str:
-    if math.isnan(verdict.effect):
-        return "-"
-    low, high = verdict.interval
-    if math.isinf(low):
-        return f"{verdict.effect:.2f} (one pair)"
-    return f"{verdict.effect:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _lines(verdict: Verdict) -> list[str]:

@@ -15,8 +15,9 @@ MOST_POINTS = 200
 def command() -> int:
     """Serve the traces of this folder to programs that speak the Model Context Protocol.
 
-    Tools: list_traces, explain, series, compare. It needs `neuraldbg[mcp]`, speaks on standard input and output, reads
-    traces, and changes nothing.
+    Tools: list_traces, explain, series, compare; and verify, which runs the script of a trace again, in a copy of its
+    folder, and only a script below the folder that the server was started in. It needs `neuraldbg[mcp]` and speaks on
+    standard input and output.
 
     \b
     Example:
@@ -30,11 +31,15 @@ def build_server() -> Any:
     """The server with its tools; raises UsageError where the SDK is not installed."""
     try:
         from mcp.server import MCPServer
+        from mcp.types import ToolAnnotations
     except ImportError as error:
         raise UsageError("this needs the MCP SDK, which is not installed: pip install 'neuraldbg[mcp]'") from error
     server = MCPServer("neuraldbg", instructions="Says why PyTorch training runs failed, from their recorded traces.")
     for tool in (list_traces, explain, series, compare):
-        server.tool()(_plain_errors(tool))
+        server.tool(annotations=ToolAnnotations(read_only_hint=True))(_plain_errors(tool))
+    from neuraldbg.cli import _verify_tool
+
+    server.tool(annotations=_verify_tool.ANNOTATIONS)(_verify_tool.verify)
     return server
 
 

@@ -37,9 +37,10 @@ class COMMAND_CLASS(TyperCommand):
 
 
 class FailOn(str, Enum):
-    """What makes a run that ended well by itself fail."""
+    """What makes a run that ended well by itself fail, the strictest proof first."""
 
     confirmed = "confirmed"
+    named = "named"
     suspected = "suspected"
 
 
@@ -49,11 +50,15 @@ def command(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the findings with their numbers too.")
     ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Show loss, events and suspicion below the script's output while it runs.")
+    ] = False,
     fail_on: Annotated[
         FailOn | None,
         typer.Option(
             "--fail-on",
-            help="Exit with 3 when a cause is named (confirmed), or also when several remain (suspected).",
+            help="Exit with 3 when training failed and a cause was proved by training again (confirmed), when one "
+            "cause is named (named), or also when several remain (suspected).",
             show_default=False,
         ),
     ] = None,
@@ -61,18 +66,21 @@ def command(
     """Run a training script and say why it failed.
 
     The script is run as it is: its arguments, exit code, exceptions and signals stay as they are with python. The
-    verdict goes to standard error. With --fail-on a script that ended well exits with 3 when its training failed.
+    verdict goes to standard error. With --fail-on a script that ended well exits with 3 when its training failed;
+    confirmed trains again to prove the cause, as neuraldbg verify does, where there is a cause to prove. With --live
+    the lowest lines of the terminal show what neuraldbg watch does; the script's streams, exit code and signals stay as
+    they are.
 
     \b
     Examples:
       neuraldbg run train.py --lr 0.1
       neuraldbg run -m package.train --lr 0.1
-      neuraldbg run --fail-on confirmed train.py
+      neuraldbg run --live train.py
+      neuraldbg run --fail-on named train.py
     """
     rest = tuple(script or ())
     if module is None and not rest:
         raise UsageError("expected a script, found none; name one: neuraldbg run train.py")
     program = Program(None, module, rest) if module is not None else Program(rest[0], None, rest[1:])
     program.check()
-    outcomes = {None: (), FailOn.confirmed: ("failed",), FailOn.suspected: ("failed", "uncertain")}[fail_on]
-    return Launch(program, verbose, outcomes)
+    return Launch(program, verbose, live, fail_on.value if fail_on is not None else None)

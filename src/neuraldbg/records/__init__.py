@@ -5,6 +5,7 @@ from neuraldbg.records.event import EVENT_TYPES, STATES, SemanticEvent
 from neuraldbg.records.hypothesis import FAILURE_TYPES, CausalHypothesis, Explanations, Finding
 from neuraldbg.records.observation import PLACE_KINDS, Fact, FlowEdge, Observation, Place
 from neuraldbg.records.trace import Block, Series, Trace
+from neuraldbg.records.verdict import VERDICTS, Verdict, Verification
 
 __all__ = [
     "EVENT_TYPES",
@@ -12,6 +13,7 @@ __all__ = [
     "OUTCOMES",
     "PLACE_KINDS",
     "STATES",
+    "VERDICTS",
     "Block",
     "CausalHypothesis",
     "CausalLink",
@@ -27,4 +29,6 @@ __all__ = [
     "Series",
     "Symptom",
     "Trace",
+    "Verdict",
+    "Verification",
 ]

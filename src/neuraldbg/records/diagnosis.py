@@ -8,6 +8,7 @@ from typing import Any
 
 from neuraldbg.records.event import SemanticEvent
 from neuraldbg.records.hypothesis import CausalHypothesis, Finding
+from neuraldbg.records.verdict import Verdict, Verification
 
 #: "healthy": nothing failed. "failed": a cause is named. "uncertain": it failed, and two causes explain it equally
 #: well. "unseen": nothing could be judged (no step was taken, say).
@@ -86,7 +87,18 @@ class Diagnosis:
     harmless: tuple[str, ...] = ()
     #: What was not measured, or which rule failed.
     notes: tuple[str, ...] = ()
-    #: When uncertain: the observation or intervention that would decide.
+    #: When uncertain, or when the second hypothesis is close to the first: the observation or intervention that would
+    #: decide.
     decides: str = ""
     #: Script, versions, sampling.
     meta: Mapping[str, Any] = field(default_factory=dict)
+    #: The experiments that were made to test the hypotheses, the newest first.
+    verifications: tuple[Verification, ...] = ()
+
+    def tested(self, cause: str) -> tuple[Verdict, Verification] | None:
+        """What became of a cause in the newest experiment that tried it; None where none did."""
+        for verification in self.verifications:
+            for verdict in verification.verdicts:
+                if verdict.cause == cause:
+                    return verdict, verification
+        return None

@@ -20,6 +20,10 @@ FAILURE_TYPES = (
 )
 
 
+#: Share of the first hypothesis' confidence from which another one is close to it.
+CLOSE = 0.5
+
+
 @dataclass(frozen=True)
 class Finding:
     """A named question asked of the run, and its answer."""
@@ -85,6 +89,10 @@ class CausalHypothesis:
         if self.layer is None:
             return ""
         return f"'{self.layer}'" if self.layer else "the model"
+
+    def is_close_to(self, first: CausalHypothesis) -> bool:
+        """Whether it is at least half as probable as the first: a reader wants to know why it is not that one."""
+        return self.confidence >= CLOSE * first.confidence
 
     def __str__(self) -> str:
         place = f" in {self.where}" if self.where else ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rich.cells import set_cell_size
+
 from neuraldbg.records import Diagnosis
 from neuraldbg.report.text import clean, count, number, sparkline
 from neuraldbg.report.view import build_view
@@ -31,13 +33,7 @@ class Moment:
 def screen(moment: Moment, width: int) -> list[str]:
     """The lines of the screen, each of at most ``width`` characters."""
     lines = [f"{clean(moment.script)} · {count(moment.steps, 'step')} · {moment.state}", ""]
-    longest = max((len(name) for name in moment.curves), default=0)
-    for name, values in moment.curves.items():
-        ends = number(float(values[-1])) if len(values) else ""
-        room = max(8, min(60, width - longest - len(ends) - 4))
-        lines.append(f"{name:<{longest}}  {sparkline(values, room)}  {ends}")
-    if not moment.curves:
-        lines.append("No loss was seen yet.")
+    lines += _curves(moment, width)
     diagnosis = moment.diagnosis
     if diagnosis is not None:
         lines += ["", *_suspicion(diagnosis)]
@@ -48,6 +44,35 @@ def screen(moment: Moment, width: int) -> list[str]:
     if moment.note:
         lines += ["", moment.note]
     return [part for line in lines for part in _folded(line, width)]
+
+
+def strip(moment: Moment, width: int, height: int) -> list[str]:
+    """The same in at most ``height`` lines of at most ``width`` characters, what matters most first; none is folded."""
+    lines = [f"NeuralDBG · {clean(moment.script)} · {count(moment.steps, 'step')} · {moment.state}"]
+    curves = _curves(moment, width)
+    lines += curves[:1]
+    diagnosis = moment.diagnosis
+    if diagnosis is not None:
+        lines += _suspicion(diagnosis)[: max(height - len(lines) - 1, 1)]
+        room = height - len(lines) - len(curves[1:])
+        shown = diagnosis.events[-room:] if room > 0 else ()
+        lines += curves[1:]
+        lines += [f"  {clean(str(event))}" for event in shown]
+    else:
+        lines += curves[1:]
+    if moment.note:
+        lines.append(moment.note)
+    return [set_cell_size(line, width).rstrip() for line in lines[:height]]
+
+
+def _curves(moment: Moment, width: int) -> list[str]:
+    longest = max((len(name) for name in moment.curves), default=0)
+    lines = []
+    for name, values in moment.curves.items():
+        ends = number(float(values[-1])) if len(values) else ""
+        room = max(8, min(60, width - longest - len(ends) - 4))
+        lines.append(f"{name:<{longest}}  {sparkline(values, room)}  {ends}")
+    return lines or ["No loss was seen yet."]
 
 
 def _suspicion(diagnosis: Diagnosis) -> list[str]:

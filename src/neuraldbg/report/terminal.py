@@ -187,7 +187,7 @@ class _Page:
             out += self.wrap(together, "dim")
         else:
             out += [*self.wrap(place, "dim"), *self.wrap(reason.code, "dim", indent=2)]
-        return out + self.wrap(reason.sentences)
+        return [*out, *self.wrap(reason.sentences), *self.wrap(reason.proof)]
 
     def undecided(self, rivals: tuple[Rival, ...]) -> list[Text]:
         """What it hangs between, or that nothing in the vocabulary explains it."""

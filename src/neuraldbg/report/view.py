@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from neuraldbg.records import CausalHypothesis, Diagnosis, Finding
+from neuraldbg.report.proof import outcome
 from neuraldbg.report.source import SourceReader, disk_reader, place_and_code
 from neuraldbg.report.text import clean, count, number, numbers, sparkline
 
@@ -21,6 +22,8 @@ SECOND_FAULT = 0.5
 #: Lines of a chain, and entries of the last line, that are shown unless everything is asked for.
 CHAIN_LINES = 12
 ALTERNATIVES = 4
+#: Characters of a reason in that line.
+SHORT = 90
 
 _STEP_AT_END = re.compile(
     r"^(?P<text>.*?\S)[\s·,;:]+(?:at |from |since )?(?P<when>steps? \d[\d,]*(?:(?: to |\s*[-–]\s*)\d[\d,]*)?)"
@@ -54,6 +57,8 @@ class Reason:
     code: str
     sentences: str
     remedy: str
+    #: What came of testing it by training again, or "".
+    proof: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,7 @@ def build_view(
             headline=headline,
             rivals=tuple(_rival(hypothesis) for hypothesis in ranked),
             actions=_orders(diagnosis.decides),
-            alternatives=_alternatives((), diagnosis.ruled_out, verbose),
+            alternatives=_alternatives((), diagnosis, verbose),
             **common,
         )
     shown = [ranked[0], *(hypothesis for hypothesis in ranked[1:] if hypothesis.confidence >= SECOND_FAULT)]
@@ -167,7 +172,7 @@ def build_view(
         reasons=reasons,
         chain=_chain(ranked[0].causal_chain, verbose),
         actions=actions,
-        alternatives=_alternatives(others, diagnosis.ruled_out, verbose),
+        alternatives=_alternatives(others, diagnosis, verbose),
         **common,
     )
 
@@ -207,7 +212,13 @@ def _reason(hypothesis: CausalHypothesis, diagnosis: Diagnosis, reader: SourceRe
         code=clean(code),
         sentences=_full_stop(clean(hypothesis.explanation)),
         remedy=clean(hypothesis.remedy),
+        proof=_proof(hypothesis, diagnosis),
     )
+
+
+def _proof(hypothesis: CausalHypothesis, diagnosis: Diagnosis) -> str:
+    tested = diagnosis.tested(hypothesis.cause)
+    return f"Tested: {clean(outcome(tested[0]))}" if tested is not None else ""
 
 
 def _when(step_range: tuple[int, int], steps: int) -> str:
@@ -237,9 +248,13 @@ def _chain_line(line: str) -> ChainLine:
     return ChainLine(body, match["when"], match["note"] or "")
 
 
-def _alternatives(others: Sequence[CausalHypothesis], ruled_out: Sequence[str], verbose: bool) -> tuple[str, ...]:
-    entries = [f"{clean(hypothesis.cause)} {hypothesis.confidence:.2f}" for hypothesis in others]
-    for line in ruled_out:
+def _alternatives(others: Sequence[CausalHypothesis], diagnosis: Diagnosis, verbose: bool) -> tuple[str, ...]:
+    entries = []
+    for hypothesis in others:
+        reason = _why_not_first(hypothesis, diagnosis)
+        name = f"{clean(hypothesis.cause)} {hypothesis.confidence:.2f}"
+        entries.append(f"{name} ({reason})" if reason else name)
+    for line in diagnosis.ruled_out:
         text = clean(line).strip()
         match = _RULED_OUT.match(text)
         entries.append(f"{match['cause']} ruled out ({match['reason']})" if match else text.rstrip("."))
@@ -248,6 +263,33 @@ def _alternatives(others: Sequence[CausalHypothesis], ruled_out: Sequence[str], 
         kind = " ruled out" if len(others) <= ALTERNATIVES else ""
         entries = [*entries[:ALTERNATIVES], f"{left_out} more{kind}"]
     return tuple(entries)
+
+
+def _why_not_first(hypothesis: CausalHypothesis, diagnosis: Diagnosis) -> str:
+    """In a few words, why one that is close to the first is not it, or what would decide; "" for a distant one."""
+    tested = diagnosis.tested(hypothesis.cause)
+    if tested is not None:
+        return f"tested: {tested[0].verdict}"
+    first = diagnosis.hypotheses[0]
+    if not hypothesis.is_close_to(first):
+        return ""
+    against = next((finding.sentence for finding in hypothesis.contradicting if finding.sentence), "")
+    if against:
+        return f"against it: {_short(against)}"
+    explained = {finding.name for finding in hypothesis.supporting}
+    open_ = next((f.sentence for f in first.supporting if f.sentence and f.name not in explained), "")
+    if open_:
+        return f"it leaves unexplained: {_short(open_)}"
+    decides = _sentence_part(diagnosis.decides)
+    return decides[:1].lower() + decides[1:]
+
+
+def _short(sentence: str) -> str:
+    """Its first clause, of at most SHORT characters, cut between words."""
+    text = re.split(r"; |: |\. ", _sentence_part(sentence))[0]
+    if len(text) <= SHORT:
+        return text
+    return f"{text[:SHORT].rsplit(' ', 1)[0].rstrip(',')} …"
 
 
 def _full_stop(text: str) -> str:

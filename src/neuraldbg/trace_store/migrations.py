@@ -34,6 +34,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE diagnosis (id INTEGER PRIMARY KEY CHECK (id = 0), schema_version INTEGER NOT NULL,"
         " outcome TEXT NOT NULL, summary TEXT NOT NULL, data TEXT NOT NULL)",
     ),
+    (
+        # Experiments that tested hypotheses about this run, one row each; a higher id is newer.
+        "CREATE TABLE verifications (id INTEGER PRIMARY KEY, schema_version INTEGER NOT NULL, data TEXT NOT NULL)",
+    ),
 )
 
 #: The format that this version writes.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from neuraldbg.errors import NotATrace, TraceError, TraceTooNew
-from neuraldbg.records import Block, Diagnosis, Fact, Place, Trace
+from neuraldbg.records import Block, Diagnosis, Fact, Place, Trace, Verification
 from neuraldbg.trace_store.codec import DIAGNOSIS_SCHEMA, decode_record, encode_record
 from neuraldbg.trace_store.connection import damaged, open_for_adding, open_read_only
 
@@ -133,6 +133,52 @@ def read_diagnosis(path: AnyPath) -> Diagnosis | None:
             f"{str(file)!r}: expected a diagnosis, found a {type(diagnosis).__name__}; explain the trace again."
         )
     return diagnosis
+
+
+def write_verification(path: AnyPath, verification: Verification) -> None:
+    """Keep an experiment with the trace of the run that it is about, beside earlier ones.
+
+    Raises:
+        NotATrace, TraceTooNew: as read_trace.
+        TraceError: the file cannot be written.
+    """
+    file = Path(path)
+    try:
+        connection = open_for_adding(file)
+        try:
+            connection.execute(
+                "INSERT INTO verifications (schema_version, data) VALUES (?, ?)",
+                (DIAGNOSIS_SCHEMA, encode_record(verification)),
+            )
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise TraceError(
+            f"{str(file)!r}: expected a trace that can be written, found one that cannot ({error}); "
+            "the verification is not kept, copy the file to a folder of yours."
+        ) from error
+
+
+def read_verifications(path: AnyPath) -> tuple[Verification, ...]:
+    """The experiments kept in a trace, the newest first; of those that a newer version wrote, none.
+
+    Raises:
+        NotATrace, TraceTooNew: as read_trace.
+    """
+    file = Path(path)
+    connection = open_read_only(file)
+    try:
+        rows = connection.execute(
+            "SELECT data FROM verifications WHERE schema_version <= ? ORDER BY id DESC", (DIAGNOSIS_SCHEMA,)
+        ).fetchall()
+        found = tuple(decode_record(text) for (text,) in rows)
+    except sqlite3.Error as error:
+        raise damaged(file, error) from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise damaged(file, sqlite3.DatabaseError(f"verification: {error}")) from error
+    finally:
+        connection.close()
+    return tuple(item for item in found if isinstance(item, Verification))
 
 
 def _meta(connection: sqlite3.Connection) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from neuraldbg.report.html import sections
 from neuraldbg.report.html.curves import Chart, charts
 from neuraldbg.report.html.drawing import Drawing, draw
 from neuraldbg.report.html.layers import METRICS, LayerMaps, layer_maps
+from neuraldbg.report.html.markup import text
 from neuraldbg.report.html.packing import as_json, pack
-from neuraldbg.report.html.sections import details, section, table, text
+from neuraldbg.report.html.sections import details, section, table
 from neuraldbg.report.text import clean, number
 from neuraldbg.report.view import build_view
 

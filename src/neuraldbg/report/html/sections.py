@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from neuraldbg.records import CausalHypothesis, Diagnosis, Finding, Trace
+from neuraldbg.report.html import proof
 from neuraldbg.report.html.curves import Chart
 from neuraldbg.report.html.drawing import Drawing
 from neuraldbg.report.html.layers import LayerMaps
-from neuraldbg.report.text import clean, number, numbers
+from neuraldbg.report.html.markup import text
+from neuraldbg.report.text import number, numbers
 from neuraldbg.report.view import View
 
 #: What an outcome is called on the page; the sign says it without colour.
@@ -20,11 +21,6 @@ OUTCOMES = {
     "healthy": ("✓", "Nothing failed"),
     "unseen": ("–", "Nothing was seen"),
 }
-
-
-def text(value: object) -> str:
-    """Any string, on one line, as it may stand in an element or a quoted attribute."""
-    return html.escape(clean(value), quote=True)
 
 
 def section(identifier: str, title: str, body: str, lead: str = "") -> str:
@@ -51,6 +47,8 @@ def verdict(view: View, diagnosis: Diagnosis) -> str:
             f'<p class="quiet">{text(place)} · confidence {reason.confidence:.2f}</p>{code}'
             f"<p>{text(reason.sentences)}</p>"
         )
+        if reason.proof:
+            out.append(f"<p>{text(reason.proof)}</p>")
         if position and reason.remedy:
             out.append(f"<p><b>Do:</b> {text(reason.remedy)}</p>")
     if not view.reasons and view.outcome in ("failed", "uncertain"):
@@ -109,11 +107,18 @@ def hypotheses(diagnosis: Diagnosis) -> str:
         weak = [f"{text(h.title or h.cause)}: {h.confidence:.2f}" for h in diagnosis.candidates[:8]]
         more = f"<p>Weighed and found too weak:</p>{_list(weak)}" if weak else ""
         return section("hypotheses", "Hypotheses", f"<p>No cause reached a confidence worth showing.</p>{more}")
-    body = "".join(_hypothesis(position + 1, h) for position, h in enumerate(diagnosis.hypotheses))
-    return section("hypotheses", "Hypotheses", body, "Ranked by confidence, with what speaks for and against each.")
+    body = "".join(_hypothesis(position + 1, h, diagnosis) for position, h in enumerate(diagnosis.hypotheses))
+    lead = "Ranked by confidence, with what speaks for and against each."
+    if diagnosis.verifications:
+        failed, judged = diagnosis.verifications[0].placebo
+        lead += (
+            f" They were tested by training again without what each blames; without a change it failed in {failed} of "
+            f"{judged} runs."
+        )
+    return section("hypotheses", "Hypotheses", body + proof.others(diagnosis), lead)
 
 
-def _hypothesis(position: int, hypothesis: CausalHypothesis) -> str:
+def _hypothesis(position: int, hypothesis: CausalHypothesis, diagnosis: Diagnosis) -> str:
     first, last = hypothesis.step_range
     places = [hypothesis.cause, hypothesis.where, f"steps {first:,} to {last:,}", hypothesis.source or ""]
     share = round(100 * min(max(hypothesis.confidence, 0.0), 1.0))
@@ -130,9 +135,9 @@ def _hypothesis(position: int, hypothesis: CausalHypothesis) -> str:
     ]
     if hypothesis.remedy:
         parts.append(f"<p><b>Do:</b> {text(hypothesis.remedy)}</p>")
-    verified = getattr(hypothesis, "verdict", None)
-    if verified is not None:
-        parts.append(f"<p><b>Verified:</b> {text(verified)}</p>")
+    tested = diagnosis.tested(hypothesis.cause)
+    if tested is not None:
+        parts.append(proof.drawn(*tested))
     return f"<article><h3>{position}. {text(hypothesis.title or hypothesis.cause)}</h3>{''.join(parts)}</article>"
 
 
