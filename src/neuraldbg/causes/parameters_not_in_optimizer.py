@@ -44,6 +44,6 @@ EVIDENCE: Mapping[str, float] = {
 #: Findings that say where it sits and when it starts; the first one present decides.
 LOCATED_BY: tuple[str, ...] = (
     "module_not_registered",
-    "optimizer_holds_foreign_parameters_only",
     "parameters_left_out_of_optimizer",
+    "optimizer_holds_foreign_parameters_only",
 )

@@ -89,11 +89,12 @@ def bounded_output(term: Mapping[str, Any]) -> tuple[OutputActivation, tuple[flo
 
 
 def stretched(term: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Shapes of prediction and residual where every prediction meets every target."""
+    """Shapes of prediction and residual where every prediction meets every target of the batch or the longest axis."""
     own, wide = tuple(term.get("prediction_shape") or ()), tuple(term.get("residual_shape") or ())
     if not term.get("broadcasts") or not own or not wide or max(own) <= 1:
         return None
-    return (own, wide) if math.prod(wide) == math.prod(own) * max(own) else None
+    times = math.prod(wide) / math.prod(own)
+    return (own, wide) if times > 1 and times in (own[0], max(own)) else None
 
 
 def activation_layer(term: Mapping[str, Any], index: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,10 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _EMPTY: tuple[IntArray, FloatArray] = (np.empty(0, np.int64), np.empty(0))
+
+
+#: Losses below which a level is no verdict on the labels.
+_SHORT = 60
 
 
 class Run:
@@ -44,7 +49,15 @@ class Run:
         Several optimizers, each with a backward of its own. Several optimizers that step on one backward share a loss.
         """
         players = [name for name, data in self.optimizers.items() if any(g.get("watched") for g in data["groups"])]
-        return len(players) > 1 and self.optimizer_steps < 1.5 * self.backwards
+        return len(players) > 1 and self.optimizer_steps < 1.5 * self.backwards and not self._one_after_the_other
+
+    @cached_property
+    def _one_after_the_other(self) -> tuple[str, ...]:
+        """Optimizers in order where each begins when the one before has stepped for the last time, as on a resume."""
+        series = self.trace.series("gradient.norm")
+        seasons = sorted((steps[0], steps[-1], name) for name in series.names if (steps := series.column(name)[0]).size)
+        follow = len(seasons) > 1 and all(a[1] < b[0] for a, b in itertools.pairwise(seasons))
+        return tuple(name for _, _, name in seasons) if follow else ()
 
     @cached_property
     def bad_step(self) -> int | None:
@@ -91,15 +104,20 @@ class Run:
             return False
         return abs(curve.end) < share * curve.to_beat or self.had_learned()
 
-    def had_learned(self) -> bool:
-        """Whether the run began far below a constant guess and stays there: weights that were trained before."""
+    def began_trained(self, share: float = 0.5) -> bool:
+        """Whether the run began below a share of a constant guess and did not leave it: weights trained before."""
         curve = self.loss
         if curve is None or curve.count < 8 or not curve.constant or curve.constant <= 1e-9:
             return False
-        return 0 <= curve.first < 0.1 * curve.constant and curve.end < 0.15 * curve.constant
+        level = share * curve.constant
+        return 0 <= curve.first < 1.5 * level and curve.start < level and curve.end < level
+
+    def had_learned(self) -> bool:
+        """Whether nothing was left to learn from the start on."""
+        return self.began_trained(0.1)
 
     def stopped_on_its_way(self) -> bool:
-        """Whether the loss falls steadily, little of it is gone, and the steps taken could not have covered more.
+        """Whether the steps taken could have covered little, and the loss falls steadily or the run is short.
 
         The level of such a run is where it stands, no floor; a longer run would tell.
         """
@@ -110,8 +128,8 @@ class Run:
         parts = [float(np.mean(part)) for part in np.array_split(curve.finite, 4)]
         falls = -np.diff(parts)
         promised = float(np.mean(predicted)) * curve.count
-        steady = bool((falls > 0).all() and falls[2] > 0.4 * falls.mean())
-        return steady and 0 < promised < 0.3 * abs(curve.start) and (parts[0] - parts[3]) > 0.2 * promised
+        steady = bool((falls > 0).all() and falls[2] > 0.4 * falls.mean()) and parts[0] - parts[3] > 0.2 * promised
+        return (steady or curve.count < _SHORT) and 0 < promised < 0.3 * abs(curve.start)
 
     def learns_steadily(self) -> bool:
         """Whether a good part of the loss is gone and what is left goes at the same rate as before.
@@ -178,10 +196,12 @@ class Run:
         series = self.trace.series("optimizer.learning_rate")
         if not series:
             return _EMPTY
-        name = self.main_optimizer
-        names = [n for n in series.names if n == name or n.startswith(name + ".group")] or list(series.names)
-        best = max(names, key=lambda n: float(series.column(n)[1].max(initial=0.0)))
-        return series.column(best)
+        parts = []
+        for name in self._one_after_the_other or (self.main_optimizer,):
+            names = [n for n in series.names if n == name or n.startswith(name + ".group")] or list(series.names)
+            best = max(names, key=lambda n: float(series.column(n)[1].max(initial=0.0)))
+            parts.append(series.column(best))
+        return np.concatenate([steps for steps, _ in parts]), np.concatenate([values for _, values in parts])
 
     def learning_rate_at(self, steps: IntArray | int) -> FloatArray:
         """The learning rate in force at given steps."""
@@ -206,6 +226,10 @@ class Run:
         series = self.trace.series(quantity)
         if not series:
             return _EMPTY
+        following = [name for name in self._one_after_the_other if name in series.names]
+        if following:
+            parts = [series.column(name) for name in following]
+            return np.concatenate([steps for steps, _ in parts]), np.concatenate([values for _, values in parts])
         name = self.main_optimizer if self.main_optimizer in series.names else series.names[0]
         return series.column(name)
 

@@ -260,6 +260,24 @@ def _output_chain(node: Node) -> tuple[tuple[str, ...], Node]:
     return tuple(chain), node
 
 
+def _softmax_width(term: Term) -> int | None:
+    """Classes that an output softmax runs over; None where there is none, or its axis is not known."""
+    node = next(iter(children(term.node)), None)
+    for _ in range(30):
+        if node is None:
+            return None
+        if operation(node) in ("Softmax", "SafeSoftmax", "LogSoftmax"):
+            sizes, axis = shape(node), saved(node, "dim")
+            if sizes is None or not isinstance(axis, int):
+                return None
+            # Negative axes are saved as unsigned numbers of 64 bits.
+            axis = axis - 2**64 if axis >= 2**63 else axis
+            return sizes[axis] if -len(sizes) <= axis < len(sizes) else None
+        below = children(node)
+        node = below[0] if len(below) == 1 else None
+    return None
+
+
 def describe(term: Term) -> dict[str, Any]:
     """The JSON-like content of the ``loss.structure`` fact for one term."""
     return {
@@ -274,5 +292,6 @@ def describe(term: Term) -> dict[str, Any]:
         "residual_shape": list(term.residual_shape) if term.residual_shape is not None else None,
         "broadcasts": term.broadcasts,
         "chain": list(term.chain),
+        "softmax_width": _softmax_width(term) if any("oftmax" in name for name in term.chain) else None,
         **term.extra,
     }

@@ -22,7 +22,7 @@ def _initial_scales(run: Run) -> list[tuple[float, Place]]:
 
 def initial_weights_large(run: Run) -> Finding:
     """A weight matrix starts at more than three times what its fan-in asks for."""
-    if run.learned_to(0.55):
+    if run.learned_to(0.55) or run.began_trained():
         return absent()
     scales = _initial_scales(run)
     if not scales:
@@ -39,7 +39,7 @@ def initial_weights_large(run: Run) -> Finding:
 
 def initial_weights_extreme(run: Run) -> Finding:
     """A weight matrix starts at more than eight times what its fan-in asks for: no gain of a deep stack is that large."""
-    if run.learned_to(0.55):
+    if run.learned_to(0.55) or run.began_trained():
         return absent()
     scales = _initial_scales(run)
     if not scales:
@@ -50,9 +50,18 @@ def initial_weights_extreme(run: Run) -> Finding:
     )
 
 
+def _normalized_throughout(run: Run) -> bool:
+    """Whether there is a norm for every four linear or convolution layers at least, as in a transformer block."""
+    kinds = [place.details.get("kind") for place in run.trace.places if place.kind == "module"]
+    return kinds.count("norm") > 0 and 4 * kinds.count("norm") >= kinds.count("linear") + kinds.count("convolution")
+
+
 def initial_weights_small(run: Run) -> Finding:
-    """At least half of the weight matrices start below a seventh of what their fan-in asks for, without being zero."""
-    if run.learned_to(0.55):
+    """At least half of the weight matrices start below a seventh of what their fan-in asks for, without being zero.
+
+    Layers that a norm follows or precedes do not mind: it restores the scale of what they give.
+    """
+    if run.learned_to(0.55) or run.began_trained() or _normalized_throughout(run):
         return absent()
     scales = [(value, place) for value, place in _initial_scales(run)]
     if not scales:
@@ -70,7 +79,7 @@ def initial_weights_small(run: Run) -> Finding:
 
 def a_layer_starts_small(run: Run) -> Finding:
     """Some inner weight matrix starts below a twentieth of what its fan-in asks for, without being zero."""
-    if run.learned_to(0.55):
+    if run.learned_to(0.55) or run.began_trained():
         return absent()
     scales = _initial_scales(run)
     if not scales:
@@ -86,7 +95,7 @@ def a_layer_starts_small(run: Run) -> Finding:
 
 def embedding_used_as_output_starts_large(run: Run) -> Finding:
     """An embedding with unit spread also makes the logits: they start with a spread of sqrt(width)."""
-    if run.learned_to(0.55):
+    if run.learned_to(0.55) or run.began_trained():
         return absent()
     stds = run.series("parameter.initial_std")
     calls = {p.name: p for p in run.trace.places if p.kind == "module" and p.details.get("kind") == "embedding"}

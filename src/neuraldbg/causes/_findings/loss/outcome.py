@@ -70,7 +70,7 @@ def loss_never_moved(run: Run) -> Finding:
     curve = run.loss
     if curve is None or curve.count < FEW_ROWS:
         return unmeasured()
-    if run.bad_step is not None or run.adversarial or run.had_learned():
+    if run.bad_step is not None or run.adversarial or run.began_trained():
         return absent()
     change = abs(curve.start - curve.end)
     moved_first = abs(curve.first - curve.end)

@@ -115,7 +115,9 @@ def softmax_over_one_class(run: Run) -> Finding:
     for stream, term in terms_of(run):
         chain = term["chain"]
         size = (term.get("prediction_shape") or [0])[-1]
-        single = term.get("class_count") == 1 or (size == 1 and chain[:1] in (["Softmax"], ["LogSoftmax"]))
+        single = 1 in (term.get("class_count"), term.get("softmax_width")) or (
+            size == 1 and chain[:1] in (["Softmax"], ["LogSoftmax"])
+        )
         if single and any("oftmax" in name for name in chain):
             return present(
                 "the softmax runs over a single output and is constant",

@@ -15,7 +15,7 @@ def predicted_decrease_is_tiny(run: Run) -> Finding:
 
     Scale-free: the steps taken could not have covered the way, however good their direction.
     """
-    if run.learned_to(0.2):
+    if run.learned_to(0.2) or run.began_trained():
         return absent()
     curve = run.loss
     steps, predicted, _ = run.predicted_and_actual

@@ -40,8 +40,8 @@ def updates_large(run: Run) -> Finding:
 
 def updates_tiny(run: Run) -> Finding:
     """The typical step moves the weights by less than 2e-5 of their norm, from the start on."""
-    if run.learned_to(0.2) or weights_grow(run).present:
-        # Against weights that exploded any step is small.
+    if run.learned_to(0.2) or run.began_trained() or weights_grow(run).present:
+        # Against weights that exploded any step is small; trained weights are moved by small ones.
         return absent()
     middle = typical_update(run, opening=True)
     if middle is None:
@@ -51,8 +51,8 @@ def updates_tiny(run: Run) -> Finding:
 
 def updates_small(run: Run) -> Finding:
     """The typical step moves the weights by less than 2e-4 of their norm, from the start on."""
-    if run.learned_to(0.2) or weights_grow(run).present:
-        # Against weights that exploded any step is small.
+    if run.learned_to(0.2) or run.began_trained() or weights_grow(run).present:
+        # Against weights that exploded any step is small; trained weights are moved by small ones.
         return absent()
     middle = typical_update(run, opening=True)
     if middle is None:
