@@ -52,7 +52,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     if not ranking.failed(posterior):
         return replace(found, harmless=_harmless(events))
 
-    shown = [h for h in candidates if h.confidence >= ranking.SHOWN][:_SHOWN]
+    shown = ranking.shown(candidates, _SHOWN)
     named = bool(shown) and shown[0].confidence >= _NAMED
     clear = named and not any(hypothesis.is_close_to(shown[0]) for hypothesis in shown[1:2])
     return replace(

@@ -21,8 +21,10 @@ else:
 
 #: Probability from which a failure is reported at all.
 FAILED = 0.5
-#: Hypotheses below this probability are not shown among the explanations.
+#: Hypotheses below this probability are not shown among the explanations, the first three apart.
 SHOWN = 0.04
+#: Below this probability a candidate is no explanation at all.
+_NEGLIGIBLE = 0.003
 
 
 @cache
@@ -72,6 +74,15 @@ def rank(answers: Mapping[str, Finding], numbers: Parameters | None = None) -> P
 
 def failed(posterior: Posterior) -> bool:
     return posterior.marginals[NOTHING] < FAILED
+
+
+def shown(candidates: Sequence[CausalHypothesis], most: int) -> list[CausalHypothesis]:
+    """Those worth a word among candidates in order: what is probable, and the runners-up up to the third."""
+    return [
+        one
+        for rank, one in enumerate(candidates[:most])
+        if one.confidence >= SHOWN or (rank < 3 and one.confidence >= _NEGLIGIBLE)
+    ]
 
 
 def hypotheses(

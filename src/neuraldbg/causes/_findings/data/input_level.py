@@ -13,7 +13,7 @@ from neuraldbg.records import Finding
 
 
 def _shift(steps: np.ndarray, values: np.ndarray, scale: np.ndarray | float) -> tuple[float, int]:
-    """The earliest large and lasting change of level, in units of ``scale``, and its step."""
+    """The size of the largest lasting change of level, in units of ``scale``, and the step of the earliest near it."""
     found: list[tuple[float, int]] = []
     for index in range(8, values.size - 5, max(1, values.size // 200)):
         before, after = values[:index], values[index : index + 40]
@@ -26,7 +26,7 @@ def _shift(steps: np.ndarray, values: np.ndarray, scale: np.ndarray | float) -> 
     if not found:
         return (0.0, 0)
     largest = max(size for size, _ in found)
-    return next((size, step) for size, step in found if size >= 0.5 * min(largest, 2.0))
+    return largest, next(step for size, step in found if size >= 0.5 * min(largest, 2.0))
 
 
 def input_level_shifted(run: Run) -> Finding:
