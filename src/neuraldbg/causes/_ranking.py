@@ -23,6 +23,8 @@ else:
 FAILED = 0.5
 #: Hypotheses below this probability are not shown among the explanations, the first three apart.
 SHOWN = 0.04
+#: Probability from which two causes are both taken for at work, and their order says which to mend first.
+_CERTAIN = 0.9
 #: Below this probability a candidate is no explanation at all.
 _NEGLIGIBLE = 0.003
 
@@ -95,9 +97,14 @@ def hypotheses(
     """Every candidate as a hypothesis, the most probable first."""
     order = sorted(
         (name for name in posterior.marginals if name not in (NOTHING, UNKNOWN)),
-        key=lambda name: -posterior.marginals[name],
+        key=lambda name: (not _comes_first(name, posterior.marginals[name]), -posterior.marginals[name]),
     )
     return [_hypothesis(name, answers, posterior, symptom, events, last_step) for name in order]
+
+
+def _comes_first(name: str, probability: float) -> bool:
+    """Whether a cause goes before others that are as good as certain: what is wrong whatever the numbers do."""
+    return probability >= _CERTAIN and getattr(rules()[name], "DEFINITE", False)
 
 
 def _hypothesis(

@@ -40,3 +40,5 @@ EVIDENCE: Mapping[str, float] = {
 }
 #: Findings that say where it sits and when it starts; the first one present decides.
 LOCATED_BY: tuple[str, ...] = ("modules_in_eval_mode",)
+#: A fault of the program whatever the numbers do: named before a setting that is judged by them.
+DEFINITE = True

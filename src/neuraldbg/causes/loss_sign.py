@@ -45,3 +45,5 @@ LOCATED_BY: tuple[str, ...] = (
     "optimizer_maximizes",
     "loss_falls_without_bound",
 )
+#: A fault of the program whatever the numbers do: named before a setting that is judged by them.
+DEFINITE = True

@@ -39,3 +39,5 @@ EVIDENCE: Mapping[str, float] = {
 }
 #: Findings that say where it sits and when it starts; the first one present decides.
 LOCATED_BY: tuple[str, ...] = ("no_optimizer_step", "all_steps_skipped")
+#: A fault of the program whatever the numbers do: named before a setting that is judged by them.
+DEFINITE = True

@@ -27,6 +27,12 @@ _ACTIVATIONS = (
 )  # fmt: skip
 
 
+def _is_own_norm(module: nn.Module) -> bool:
+    """Whether a class that is not of torch is a norm by its name, with a gain or a shift per feature at most."""
+    leaf = next(module.children(), None) is None
+    return leaf and "norm" in type(module).__name__.lower() and all(p.dim() <= 1 for p in module.parameters())
+
+
 def kind_of(module: nn.Module) -> str:
     """The role of a module: linear, convolution, norm, activation, dropout, embedding, recurrent ..."""
     if isinstance(module, _LINEAR):
@@ -34,6 +40,8 @@ def kind_of(module: nn.Module) -> str:
     if isinstance(module, _CONVOLUTION):
         return "convolution"
     if isinstance(module, (_BatchNorm, _InstanceNorm, *_NORMS)):
+        return "norm"
+    if _is_own_norm(module):
         return "norm"
     if isinstance(module, _ACTIVATIONS):
         return "activation"

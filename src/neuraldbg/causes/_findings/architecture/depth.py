@@ -63,6 +63,8 @@ def gradient_shrinks_over_depth(run: Run) -> Finding:
 #: Powers of ten that a gradient loses over depth before it counts as vanishing: runs of the bench that train well, with
 #: norms and residual branches, lose up to 2.7.
 _VANISHING = -2.8
+#: Below it the gradient is exactly zero somewhere: it was stopped, it did not vanish little by little.
+_NO_GRADIENT = -28.0
 
 
 def gradient_loss_spread_evenly(run: Run) -> Finding:
@@ -73,7 +75,7 @@ def gradient_loss_spread_evenly(run: Run) -> Finding:
     share, _ = chain.largest_share
     losing = sum(link.log_gain < -0.02 for link in chain.links)
     return when(
-        chain.log_gradient_ratio < _VANISHING and share < 0.35 and losing >= 5,
+        _NO_GRADIENT < chain.log_gradient_ratio < _VANISHING and share < 0.35 and losing >= 5,
         f"{losing} of {len(chain.links)} modules each take a share of at most {100 * share:.0f} %",
         layer=_container(chain) or chain.modules[0],
         share=share,
@@ -124,8 +126,10 @@ def signal_explodes_over_depth(run: Run) -> Finding:
         return unmeasured()
     ratio = math.log10(max(spreads[len(spreads) // 2 :]) / spreads[0])
     rising = sum(b > 1.1 * a for a, b in itertools.pairwise(spreads))
+    # One module that multiplies by itself, a norm after a small embedding say, is no matter of depth.
+    largest = max(math.log10(b / a) for a, b in itertools.pairwise(spreads))
     return when(
-        ratio > 1.7 and rising >= 4,
+        ratio > 1.7 and rising >= 4 and largest < 0.6 * ratio,
         f"the outputs grow from a spread of {spreads[0]:.2g} to {max(spreads):.3g} over {len(spreads)} modules",
         layer=_container(chain) or chain.modules[0],
         ratio=ratio,

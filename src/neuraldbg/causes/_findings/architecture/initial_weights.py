@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.linearity import LINEAR_KINDS
 from neuraldbg.measures.run import Run, owner_of
 from neuraldbg.records import Finding, Place
 
@@ -52,8 +53,9 @@ def initial_weights_extreme(run: Run) -> Finding:
 
 def _normalized_throughout(run: Run) -> bool:
     """Whether there is a norm for every four linear or convolution layers at least, as in a transformer block."""
-    kinds = [place.details.get("kind") for place in run.trace.places if place.kind == "module"]
-    return kinds.count("norm") > 0 and 4 * kinds.count("norm") >= kinds.count("linear") + kinds.count("convolution")
+    modules = [place.details for place in run.trace.places if place.kind == "module"]
+    norms = sum("norm" in str(details.get("class", "")).lower() for details in modules)
+    return norms > 0 and 4 * norms >= sum(details.get("kind") in LINEAR_KINDS for details in modules)
 
 
 def initial_weights_small(run: Run) -> Finding:

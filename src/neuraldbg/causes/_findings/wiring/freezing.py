@@ -8,11 +8,17 @@ from neuraldbg.measures.wiring import common_owner, output_layers, share_of_elem
 from neuraldbg.records import Finding
 
 
+#: Share of its start to which a loss falls when what is frozen was not needed: adapters, a probe on a backbone.
+_LEARNED = 0.2
+
+
 def trainable_share_is_low(run: Run) -> Finding:
     """Most of the model has requires_grad off."""
     rows = run.membership
     if not rows:
         return unmeasured()
+    if run.learned_to(_LEARNED):
+        return absent()
     frozen = [name for name, row in rows.items() if not row[0]]
     share = share_of_elements(run, frozen)
     return when(
@@ -28,6 +34,8 @@ def last_layer_is_frozen(run: Run) -> Finding:
     rows = run.membership
     if not rows:
         return unmeasured()
+    if run.learned_to(_LEARNED):
+        return absent()
     frozen = [name for name, row in rows.items() if not row[0]]
     if not frozen:
         return absent()
@@ -48,6 +56,8 @@ def weights_frozen_beside_biases(run: Run) -> Finding:
     rows = run.membership
     if not rows:
         return unmeasured()
+    if run.learned_to(_LEARNED):
+        return absent()
     by_owner: dict[str, list[tuple[str, int]]] = {}
     for name, row in rows.items():
         by_owner.setdefault(owner_of(name), []).append((name, row[0]))
