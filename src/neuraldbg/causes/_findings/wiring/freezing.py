@@ -7,7 +7,6 @@ from neuraldbg.measures.run import Run, owner_of
 from neuraldbg.measures.wiring import common_owner, output_layers, share_of_elements
 from neuraldbg.records import Finding
 
-
 #: Share of its start to which a loss falls when what is frozen was not needed: adapters, a probe on a backbone.
 _LEARNED = 0.2
 
