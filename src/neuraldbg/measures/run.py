@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -127,9 +128,13 @@ class Run:
             return False
         parts = [float(np.mean(part)) for part in np.array_split(curve.finite, 4)]
         falls = -np.diff(parts)
+        fell = parts[0] - parts[3]
         promised = float(np.mean(predicted)) * curve.count
-        steady = bool((falls > 0).all() and falls[2] > 0.4 * falls.mean()) and parts[0] - parts[3] > 0.2 * promised
-        return (steady or curve.count < _SHORT) and 0 < promised < 0.3 * abs(curve.start)
+        little = 0 < promised < 0.3 * abs(curve.start)
+        if curve.count < _SHORT:
+            # Means of a quarter each; twice the spread of their difference.
+            return little or fell > 2 * curve.noise * math.sqrt(8 / curve.count)
+        return little and fell > 0.2 * promised and bool((falls > 0).all() and falls[2] > 0.4 * falls.mean())
 
     def learns_steadily(self) -> bool:
         """Whether a good part of the loss is gone and what is left goes at the same rate as before.
