@@ -109,7 +109,7 @@ def _medians(series: Series, chosen: Callable[[int], slice]) -> dict[str, float]
     if not series:
         return {}
     # Most places are observed in every row, and thousands of columns are quicker together than one by one.
-    whole = ~np.isnan(series.values).any(axis=0)
+    whole = np.logical_not(np.any(np.isnan(series.values), axis=0)).tolist()
     together = np.median(series.values[chosen(len(series.values))], axis=0)
     found: dict[str, float] = {}
     for index, name in enumerate(series.names):
