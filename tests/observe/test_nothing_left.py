@@ -196,8 +196,9 @@ def test_an_exception_without_words_does_not_hide_itself(tmp_path: Path) -> None
 
 CALLBACKS = (
     ("forward", "begins"), ("forward", "ends"), ("forward", "release"), ("forward", "close_step"),
-    ("loss", "value"), ("loss", "structure"), ("loss", "evaluation"), ("update", "settings"), ("update", "before_step"),
-    ("update", "after_step"), ("update", "after_backward"), ("update", "membership"), ("recorder", "write"),
+    ("loss", "value"), ("loss", "structure"), ("loss", "evaluation"), ("optimizers", "settings"),
+    ("update", "before_step"),
+    ("update", "after_step"), ("update", "after_backward"), ("optimizers", "membership"), ("recorder", "write"),
 )  # fmt: skip
 
 

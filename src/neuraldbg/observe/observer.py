@@ -44,6 +44,7 @@ class Observer:
         self.forward = ForwardObserver(recorder, watched, discover)
         self.loss = LossObserver(recorder, watched, self.forward)
         self.update = UpdateObserver(recorder, watched)
+        self.optimizers = self.update.optimizers
         self.alarms = Alarms(recorder, watched, self.forward, policy)
         self.unobserved = Unobserved(self.state, self.loss, self.update, self.alarms)
         self.unobserved.on_next = self.sample
