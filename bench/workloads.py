@@ -19,7 +19,10 @@ class Workload:
 
 
 def _loop(
-    model: nn.Module, optimizer: torch.optim.Optimizer, batches: list[tuple[Tensor, Tensor]], loss: Callable[..., Tensor]
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batches: list[tuple[Tensor, Tensor]],
+    loss: Callable[..., Tensor],
 ) -> Workload:
     state = [0]
 
@@ -47,7 +50,11 @@ def cnn() -> Workload:
     width = 3
     for index in range(20):
         out = 16 if index < 7 else 32 if index < 14 else 64
-        layers += [nn.Conv2d(width, out, 3, padding=1, stride=2 if index in (7, 14) else 1), nn.BatchNorm2d(out), nn.ReLU()]
+        layers += [
+            nn.Conv2d(width, out, 3, padding=1, stride=2 if index in (7, 14) else 1),
+            nn.BatchNorm2d(out),
+            nn.ReLU(),
+        ]
         width = out
     model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 10))
     batches = [(torch.randn(64, 3, 32, 32), torch.randint(10, (64,))) for _ in range(2)]
@@ -65,7 +72,8 @@ class _Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         batch, length, width = x.shape
         q, k, v = (
-            part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(self.first_norm(x)).chunk(3, -1)
+            part.view(batch, length, self.heads, -1).transpose(1, 2)
+            for part in self.qkv(self.first_norm(x)).chunk(3, -1)
         )
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
@@ -124,7 +132,11 @@ def k1000() -> Workload:
 class _Recurrent(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.embedding, self.lstm, self.head = nn.Embedding(100, 64), nn.LSTM(64, 128, batch_first=True), nn.Linear(128, 100)
+        self.embedding, self.lstm, self.head = (
+            nn.Embedding(100, 64),
+            nn.LSTM(64, 128, batch_first=True),
+            nn.Linear(128, 100),
+        )
 
     def forward(self, tokens: Tensor) -> Tensor:
         return self.head(self.lstm(self.embedding(tokens))[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from helpers.training import finite, squared, train
 from helpers.watching import Watching, failures, watched
 from neuraldbg import NeuralDbg
 from neuraldbg.errors import UsageError
-from neuraldbg.records import Trace
-
-
-def train(
-    block: Any,
-    model: nn.Module,
-    loss_of: Callable[[nn.Module], Tensor],
-    optimizer: Any = None,
-    steps: int = 4,
-) -> None:
-    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.01)
-    with block(model):
-        for _ in range(steps):
-            optimizer.zero_grad()
-            loss_of(model).backward()
-            optimizer.step()
-
-
-def squared(*shape: int) -> Callable[[nn.Module], Tensor]:
-    return lambda model: model(torch.randn(*shape)).pow(2).mean()
-
-
-def finite(trace: Trace, quantity: str, place: str | None = None) -> int:
-    return int(np.isfinite(trace.scalar(quantity, place)[1]).sum())
 
 
 def test_a_model_without_parameters_is_watched_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -196,8 +196,9 @@ def test_an_exception_without_words_does_not_hide_itself(tmp_path: Path) -> None
 
 CALLBACKS = (
     ("forward", "begins"), ("forward", "ends"), ("forward", "release"), ("forward", "close_step"),
-    ("loss", "value"), ("loss", "structure"), ("loss", "evaluation"), ("update", "settings"), ("update", "before_step"),
-    ("update", "after_step"), ("update", "after_backward"), ("update", "membership"), ("recorder", "write"),
+    ("loss", "value"), ("loss", "structure"), ("loss", "evaluation"), ("optimizers", "settings"),
+    ("update", "before_step"),
+    ("update", "after_step"), ("update", "after_backward"), ("optimizers", "membership"), ("recorder", "write"),
 )  # fmt: skip
 
 
@@ -253,12 +254,20 @@ def test_a_launchers_block_gives_way_to_one_inside_and_goes_on_afterwards(tmp_pa
 
 
 def test_two_observers_at_once_both_come_out(tmp_path: Path) -> None:
-    block = Watching(tmp_path)
-    with block(nn.Linear(4, 1)) as outer, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("neuraldbg.session._open.session", None)  # as a replay of a watched script does
-        with block(nn.Linear(4, 1)):
-            train(nn.Linear(4, 1), 2)
-    assert read_trace(outer.path).steps == block.trace.steps == 2
+    outer, inner = Watching(tmp_path), Watching(tmp_path)
+
+    def elsewhere() -> None:
+        with inner(nn.Linear(4, 1)):
+            train(nn.Linear(4, 1), 3)
+
+    model = nn.Linear(4, 1)
+    with outer(model):
+        train(model, 2)
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        train(model, 2)
+    assert (outer.trace.steps, inner.trace.steps) == (4, 3)
 
 
 def test_one_object_watches_one_block_after_another(tmp_path: Path) -> None:

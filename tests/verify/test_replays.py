@@ -18,6 +18,7 @@ import neuraldbg
 from neuraldbg.errors import UsageError
 from neuraldbg.records import CausalHypothesis, Diagnosis, Symptom
 from neuraldbg.trace_store import read_verifications
+from neuraldbg.trace_store.reader import read_trace
 from neuraldbg.verify._engine import carry_out_all, in_forks, in_processes
 from neuraldbg.verify._replay import Plan, Replay, shifted_seeds
 from neuraldbg.verify._workspace import copy_folder
@@ -110,6 +111,40 @@ def test_a_script_reads_and_writes_its_files_and_the_users_stay_as_they_are(tmp_
     ((_, values),) = replay.streams.values()
     assert len(values) == 16 and all(map(math.isfinite, values))
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
+
+
+#: Watches its own training, between steps that it does not watch.
+WATCHES_ITSELF = """
+import torch
+from torch import nn
+from neuraldbg import NeuralDbg
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+def train(steps):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(torch.randn(8, 4)).square().mean().backward()
+        optimizer.step()
+
+train(2)
+with NeuralDbg(model, path="own.ndbg") as debugger:
+    train(5)
+train(1)
+"""
+
+
+def test_a_script_that_watches_itself_is_judged_by_its_own_trace(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", SOURCE)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "train.py").write_text(WATCHES_ITSELF)
+    trace = tmp_path / "first.ndbg"
+    script = {"script": "train.py", "module": None, "arguments": [], "shown": "train.py", "trace": str(trace)}
+    plan = Plan(None, steps=500, limit=120)
+    (replay,) = run_all(in_processes(tmp_path / "folder", COMMAND, script), [plan])
+    assert sum(len(values) for _, values in replay.streams.values()) == 8
+    assert read_trace(trace).steps == 5
 
 
 def test_the_command_confirms_the_cause_and_shows_the_fix(tmp_path):

@@ -8,14 +8,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sqlite3
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuraldbg.cli._program import Program
 from neuraldbg.cli._torch_arrival import TorchArrival
+
+if TYPE_CHECKING:
+    from neuraldbg.session import NeuralDbg
 
 
 def main(specification: str) -> None:
@@ -48,6 +52,7 @@ class _State:
         self._begin = time.monotonic()
         self._replay: Any = None
         self._guard: Any = None
+        self._recording: NeuralDbg | None = None
 
     def guard(self) -> None:
         """From the first line of the script on, the user's files can't be written."""
@@ -63,10 +68,11 @@ class _State:
         self._replay = Replay()
         trace = self._data.get("trace")
         if trace:
-            from neuraldbg import session
+            from neuraldbg.session import NeuralDbg
 
-            self._stack.enter_context(session.NeuralDbg(path=trace, script=self._data["shown"]))
-            session._open.session = None  # a script with a block of its own runs as it does without ours
+            # A script with a block of its own runs as it does without ours, which gives way to it.
+            self._recording = NeuralDbg(path=trace, script=self._data["shown"], gives_way=True)
+            self._stack.enter_context(self._recording)
         self._guard.around_torch()
         self._stack.enter_context(at_work(Plan.of(self._data["plan"]), self._replay))
 
@@ -80,12 +86,26 @@ class _State:
         replay = self._replay or Replay(outcome="crashed", error="the script never imported torch")
         with contextlib.suppress(Exception):
             self._stack.close()
+        with contextlib.suppress(Exception):
+            self._keep_own_trace()
         if isinstance(error, Enough):
             replay.outcome = "stopped"
         elif error is not None:
             note_error(replay, error)
         replay.seconds = time.monotonic() - self._begin
         write_result(Path(self._data["result"]), replay)
+
+    def _keep_own_trace(self) -> None:
+        """Where the script watched its own training, that trace is the wanted one: ours saw what lay around it."""
+        inner = self._recording.gave_way_to if self._recording is not None else None
+        if inner is None or inner.path is None or not inner.path.exists():
+            return
+        inner.__exit__(None, None, None)  # the script may have entered a block without leaving it
+        with (
+            contextlib.closing(sqlite3.connect(inner.path)) as source,
+            contextlib.closing(sqlite3.connect(self._data["trace"])) as target,
+        ):
+            source.backup(target)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,8 @@ def _touching(events: list[SemanticEvent], flow: Flow, window: int) -> list[list
     for event in sorted(events, key=lambda item: item.step_range):
         touched = [part for part in parts if any(_meet(event, other, near, window) for other in part)]
         joined = [event, *(member for part in touched for member in part)]
-        parts = [part for part in parts if part not in touched]
+        merged = {id(part) for part in touched}
+        parts = [part for part in parts if id(part) not in merged]
         parts.append(joined)
     return parts
 
@@ -168,7 +169,9 @@ def _propagation(part: list[SemanticEvent], flow: Flow) -> SemanticEvent:
     ordered = sorted(part, key=lambda event: (event.step_range[0], within_step(event, flow), str(event.place)))
     layers = list(dict.fromkeys(event.layer or "" for event in ordered))
     origin = ordered[0]
-    onsets = {layer: min(e.step_range[0] for e in ordered if (e.layer or "") == layer) for layer in layers}
+    onsets: dict[str, int] = {}
+    for event in ordered:  # by onset: the first one of a layer is its earliest
+        onsets.setdefault(event.layer or "", event.step_range[0])
     direction = _direction(layers, onsets, origin.event_type, flow)
     span = max(onsets.values()) - min(onsets.values())
     findings = tuple(dict.fromkeys(name for event in ordered for name in event.metadata.get("findings", ())))

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from neuraldbg.detectors._event import beyond, named, saw, times
-from neuraldbg.measures.depth import early, main_chain
+from neuraldbg.measures.depth import early
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import stretches
 from neuraldbg.measures.wiring import output_layers
@@ -58,7 +58,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
 
 
 def _over_depth(run: Run) -> Iterator[SemanticEvent]:
-    chain, series = main_chain(run.trace), run.series("module.output_std")
+    chain, series = run.chain(), run.series("module.output_std")
     if chain is None or not series:
         return
     names = [name for name in chain.modules if name in series.names]

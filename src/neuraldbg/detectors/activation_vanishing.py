@@ -25,7 +25,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from neuraldbg.detectors._event import below, named, saw
-from neuraldbg.measures.depth import main_chain
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import stretches
 from neuraldbg.records import SemanticEvent
@@ -38,7 +37,7 @@ ROWS = 5
 
 
 def detect(run: Run) -> Iterator[SemanticEvent]:
-    chain, series = main_chain(run.trace), run.series("module.output_batch_spread")
+    chain, series = run.chain(), run.series("module.output_batch_spread")
     if chain is None or not series:
         return
     names = [name for name in chain.modules if name in series.names]

@@ -26,7 +26,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from neuraldbg.detectors._event import beyond, named, saw, times
-from neuraldbg.measures.depth import main_chain
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import running_median, stretches
 from neuraldbg.records import SemanticEvent
@@ -40,7 +39,7 @@ GROWING = 4
 
 
 def detect(run: Run) -> Iterator[SemanticEvent]:
-    chain = main_chain(run.trace)
+    chain = run.chain()
     series = run.series("module.output_gradient_norm")
     if chain is None or not series or sum(link.log_gain > 0.05 for link in chain.links) < GROWING:
         return

@@ -28,7 +28,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from neuraldbg.detectors._event import below, named, saw
-from neuraldbg.measures.depth import main_chain
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import running_median, stretches
 from neuraldbg.records import SemanticEvent
@@ -47,7 +46,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
 
 
 def _over_depth(run: Run) -> Iterator[SemanticEvent]:
-    chain = main_chain(run.trace)
+    chain = run.chain()
     series = run.series("module.output_gradient_norm")
     if chain is None or not series:
         return

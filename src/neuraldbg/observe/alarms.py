@@ -125,7 +125,7 @@ class Alarms:
         if sentinel is None:
             return False
         gradient = sentinel.grad
-        if gradient is None or not gradient.is_cpu or gradient.layout != torch.strided:
+        if gradient is None or not gradient.is_cpu or gradient.layout is not torch.strided:
             return False
         total: float = gradient.sum().item()
         return not -math.inf < total < math.inf
@@ -174,6 +174,8 @@ class Alarms:
                     parameter.grad = None
 
     def after_step(self) -> None:
+        if not self._skipped:
+            return
         for parameter, gradient in self._skipped:
             parameter.grad = gradient
         self._skipped.clear()

@@ -1,4 +1,4 @@
-"""What module hooks see: calls, outputs, gradients at outputs, inputs of the outermost modules, evaluation forwards."""
+"""What module hooks see: calls, outputs, gradients at outputs, evaluation forwards."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from neuraldbg.observe import autograd, discovery, kernels, source
+from neuraldbg.observe import autograd, kernels, source
 from neuraldbg.observe.autograd import Node
 from neuraldbg.observe.batched import Batch
-from neuraldbg.observe.quantities import activations, inputs
-from neuraldbg.observe.watched import Watched, details_of, has_mode, kind_of
+from neuraldbg.observe.forward_inputs import ForwardInputs, is_functional
+from neuraldbg.observe.module_paths import ModulePaths
+from neuraldbg.observe.quantities import activations
+from neuraldbg.observe.watched import Watched, has_mode, kind_of
 
 if TYPE_CHECKING:
     from neuraldbg.observe.recorder import Recorder
@@ -20,18 +22,8 @@ if TYPE_CHECKING:
 
 #: Forwards without gradients that are looked at between two training steps; the rest of a validation is alike.
 _EVALUATION_FORWARDS = 3
-#: Outermost calls whose inputs are measured per step.
-_INPUT_CALLS = 2
-#: Operations of first layers → the saved value that is their input.
-_DATA_OPERANDS = {"Addmm": "mat1", "Convolution": "input", "MkldnnConvolution": "input"}
 #: Owners kept when forwards run with gradients and no backward ever comes: more would keep graphs alive.
 _OWNERS = 20000
-
-
-def is_functional(value: Tensor) -> bool:
-    """Whether a tensor is a wrapper of torch.func (vmap, grad): its numbers cannot be read."""
-    check = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)
-    return bool(check is not None and check(value))
 
 
 class ForwardObserver:
@@ -40,7 +32,8 @@ class ForwardObserver:
     def __init__(self, recorder: Recorder, watched: Watched, discover: bool) -> None:
         self._recorder = recorder
         self._watched = watched
-        self._discover = discover
+        self._paths = ModulePaths(recorder, watched, discover)
+        self.inputs = ForwardInputs(recorder)
         #: Node of a module's output → paths of the modules that returned it, innermost first.
         self.owners: dict[Node, list[str]] = {}
         #: Node of a module's output → the output, until the backward is over.
@@ -58,74 +51,16 @@ class ForwardObserver:
         self._depth = 0
         self._evaluating = False
         self._evaluation_forwards = 0
-        self._input_calls: dict[str, int] = {}
-        self._input_shapes: dict[str, tuple[int, ...]] = {}
-        self._unknown: set[int] = set()
-        self._places: dict[int, int] = {}
-        self._nonfinite_input = False
-        self._nonfinite_output = False
         self._offset = 0
-        self.nonfinite_places: list[str] = []
-
-    # names -------------------------------------------------------------------------------------------------------
-
-    def _path(self, module: nn.Module) -> str | None:
-        if self._depth == 0 and self._watched.forget_dead():
-            # Names go by identity, and a new model may lie where the old one was.
-            self._places.clear()
-            self._unknown.clear()
-        path = self._watched.module_names.get(id(module))
-        if path is not None or kind_of(module) == "loss":
-            return path
-        if self._depth == 0 and self._discovers and next(module.parameters(), None) is not None:
-            self._watched.add_root(*discovery.root_of(module, self._watched.roots()))
-            return self._watched.module_names.get(id(module))
-        if id(module) not in self._unknown:
-            self._unknown.add(id(module))
-            if self._watched.refresh() and id(module) in self._watched.module_names:
-                return self._watched.module_names[id(module)]
-            if self._depth > 0 and next(module.parameters(), None) is not None:
-                self._note_unregistered(module)
-        return self._watched.module_names.get(id(module))
-
-    @property
-    def _discovers(self) -> bool:
-        """Whether models are looked for: none was given, or the one given is gone and another has taken its place."""
-        return self._discover or next(iter(self._watched.roots()), None) is None
-
-    def _note_unregistered(self, module: nn.Module) -> None:
-        path = self._watched.name_unregistered(module)
-        if path is None:
-            return
-        parameters = [id(parameter) for parameter in module.parameters()]
-        for name, child in module.named_modules():
-            self._watched.module_names.setdefault(id(child), f"{path}.{name}" if name else path)
-        data = {
-            "module": path,
-            "class": type(module).__name__,
-            "parameters": sum(p.numel() for p in module.parameters()),
-        }
-        self._recorder.fact("model.unregistered", 0, None, data)
-        del parameters
-
-    def _place(self, module: nn.Module, path: str) -> int:
-        found = self._places.get(id(module))
-        if found is None:
-            found = self._places[id(module)] = self._recorder.place("module", path, details_of(module))
-        return found
 
     def unseen(self) -> list[str]:
         """Watched modules without children whose output was never seen."""
-        return [
-            path
-            for path, module in self._watched.modules()
-            if id(module) not in self._places and next(module.children(), None) is None
-        ]
+        return self._paths.unseen()
 
     # callbacks ---------------------------------------------------------------------------------------------------
 
     def begins(self, module: nn.Module, args: Any, step: int) -> None:
-        path = self._path(module)
+        path = self._paths.path(module, outermost=self._depth == 0)
         if path is None:
             return
         if self._depth == 0:
@@ -154,7 +89,7 @@ class ForwardObserver:
             return
         if autograd.saved_tensors_are_hooked():
             self.saved_tensors_hooked = True
-        place = self._place(module, path)
+        place = self._paths.place(module, path)
         main = activations.main_output(output)
         if main is None or is_functional(main):
             return
@@ -228,36 +163,11 @@ class ForwardObserver:
                 if tensor.numel() <= 1_000_000:
                     self.values[node] = tensor
 
-    # inputs and evaluation ---------------------------------------------------------------------------------------
-
     def _measure_inputs(self, path: str, args: Any, keywords: Any, step: int) -> None:
-        if self._evaluating and self._evaluation_forwards > _EVALUATION_FORWARDS:
-            return
-        calls = self._input_calls.get(path, 0)
-        if args:
-            self._input_calls[path] = calls + 1
-        if calls >= _INPUT_CALLS and not self._evaluating:
-            return
-        named = [(str(index), value) for index, value in enumerate(args)] + list((keywords or {}).items())
-        kind = "evaluation" if self._evaluating else "input"
-        for name, value in named[:6]:
-            for tensor in list(activations.tensors_in(value))[:2]:
-                if tensor.requires_grad or tensor.numel() == 0 or tensor.is_complex() or is_functional(tensor):
-                    continue
-                if tensor.layout != torch.strided or tensor.device.type == "meta":
-                    continue
-                place = self._recorder.place(
-                    kind, f"{path}[{name}]" if path else f"[{name}]", {"argument": name, "module": path}
-                )
-                inputs.measure_input_batch(self._recorder.pending, place, tensor)
-                if kind == "input" and tensor.is_floating_point() and tensor.dim() > 1:
-                    self._input_shapes.setdefault(f"{path}[{name}]" if path else f"[{name}]", tuple(tensor.shape[1:]))
-                if tensor.is_floating_point() and tensor.device.type == "cpu" and not self._nonfinite_input:
-                    data = inputs.locate_nonfinite(tensor) if not bool(torch.isfinite(tensor.sum())) else {"count": 0}
-                    if data["count"]:
-                        self._nonfinite_input = True
-                        where = {"module": path, "argument": name, "evaluation": self._evaluating}
-                        self._recorder.fact("nonfinite.input", step, place, {**data, **where})
+        if not self._evaluating or self._evaluation_forwards <= _EVALUATION_FORWARDS:
+            self.inputs.measure(path, args, keywords, step, self._evaluating)
+
+    # dropout and evaluation --------------------------------------------------------------------------------------
 
     def dropout(self, probability: float, step: int) -> None:
         """A call of functional dropout outside nn.Dropout, noted once per place in the user's code."""
@@ -269,35 +179,16 @@ class ForwardObserver:
         data = {"probability": probability, "source": where, "module": self._stack[-1] if self._stack else None}
         self._recorder.fact("model.functional_dropout", step, None, data)
 
-    def inputs_of_graph(self, roots: list[Tensor], step: int) -> None:
-        """Inputs of a step that carried no module hook, from what the first operations saved.
-
-        An operation whose first operand needs no gradient read it from the data.
-        """
-        wanted = {shape: name for name, shape in self._input_shapes.items()}
-        for node in autograd.walk(roots[0].grad_fn, 4000) if roots[0].grad_fn is not None and wanted else []:
-            name = _DATA_OPERANDS.get(autograd.operation(node))
-            if name is None or (name == "mat1" and node.next_functions[1][0] is not None):
-                continue
-            if name == "input" and node.next_functions[0][0] is not None:
-                continue
-            value = autograd.saved_tensor(node, name)
-            if value is None or not kernels.is_number_tensor(value):
-                continue
-            known = wanted.pop(tuple(value.shape[1:]), None)
-            if known is not None:
-                inputs.measure_input_batch(self._recorder.pending, self._recorder.place("input", known), value)
-
     def _evaluation(self, module: nn.Module, path: str, output: Any, outermost: bool) -> None:
         if self._evaluation_forwards > _EVALUATION_FORWARDS:
             return
         if has_mode(module) or outermost:
-            place = self._place(module, path)
+            place = self._paths.place(module, path)
             self._recorder.add("evaluation.training", place, float(module.training))
         if outermost:
             main = activations.main_output(output)
             if main is not None and not is_functional(main):
-                place = self._place(module, path)
+                place = self._paths.place(module, path)
                 values = kernels.flat(main)
                 self._recorder.add("evaluation.output_std", place, values.std(correction=0))
 
@@ -324,7 +215,7 @@ class ForwardObserver:
         self._offset += 1
         self._depth = 0
         self._evaluation_forwards = 0
-        self._input_calls.clear()
+        self.inputs.close_step()
 
     def release(self) -> None:
         """Let go of everything that keeps a graph alive, and of hooks on tensors that the user may keep."""
@@ -339,5 +230,5 @@ class ForwardObserver:
         self._calls.clear()
         self._depth = 0
         self._evaluation_forwards = 0
-        self._input_calls.clear()
+        self.inputs.close_step()
         self.saved_tensors_hooked = False

@@ -115,7 +115,10 @@ class InputKeeper:
         """Keep one call, until the step is over."""
         # Called at every step: versions of plain arguments only, autocast only where some is on.
         if torch.is_grad_enabled():
-            versions = [(value, value._version) for value in args if type(value) is Tensor and not value.is_inference()]
+            versions = []
+            for value in args:
+                if type(value) is Tensor and not value.is_inference():
+                    versions.append((value, value._version))
             if keywords:
                 versions += [(value, value._version) for value in keywords.values() if type(value) is Tensor]
             self._calls[id(module)] = (module, args, keywords, versions, _autocast() if _any_autocast() else ())

@@ -106,25 +106,24 @@ class LossObserver:
             self._recent.append(value)
         return value
 
-    def is_quick(self, root: Tensor, place: Hashable) -> bool:
-        """Whether ``quick_value`` will do: a known line, one number, no device to wait for."""
-        return root.is_cpu and root.numel() == 1 and place in self._streams
-
-    def quick_value(self, root: Tensor, place: Hashable, step: int) -> float:
-        """Record the loss of a step that is not observed."""
-        stream = self._streams[place]
+    def quick_value(self, root: Tensor, place: Hashable) -> float | None:
+        """The loss of a step that is not observed, one number on the CPU; None from a line that has no place yet."""
+        if place not in self._streams:
+            return None
         value: float = root.item() / self._scale
-        if value != value:
-            self._recorder.observe("loss.value", step, stream, math.inf)
-        else:
-            self._recorder.observe("loss.value", step, stream, value)
-            if -math.inf < value < math.inf:
-                self._recent.append(value)
+        return value
+
+    def keep_quickly(self, value: float, place: Hashable, step: int) -> None:
+        """Record what ``quick_value`` has read."""
+        stored = math.inf if value != value else value
+        # Past the recorder: steps are counted by optimizer by now, and nothing is held back any more.
+        self._recorder.writer.observe("loss.value", step, (self._streams[place],), (stored,))
+        if -math.inf < stored < math.inf:
+            self._recent.append(value)
         self._current = self._stream_names[place]
         self._level_age += 1
         if self._level_age >= 8:
             self.is_spike(value)
-        return value
 
     def is_spike(self, value: float) -> bool:
         """Whether a loss is far above the running median; the median is looked up again every few steps."""

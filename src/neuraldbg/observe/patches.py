@@ -53,8 +53,8 @@ class Patches:
         with contextlib.ExitStack() as stack:
             self._replace(stack, torch.autograd, "backward", lambda original: hidden(self._wrap_backward(original)))
             for handle in (
-                optimizer_hooks.register_optimizer_step_pre_hook(hidden(observer.on_optimizer_step)),
-                optimizer_hooks.register_optimizer_step_post_hook(hidden(observer.on_optimizer_stepped)),
+                optimizer_hooks.register_optimizer_step_pre_hook(hidden(observer.steps.before)),
+                optimizer_hooks.register_optimizer_step_post_hook(hidden(observer.steps.after)),
             ):
                 stack.callback(handle.remove)
             scaler = torch.amp.GradScaler if hasattr(torch.amp, "GradScaler") else torch.cuda.amp.GradScaler
@@ -156,18 +156,18 @@ class Patches:
         stack.callback(undo)
 
     def _wrap_backward(self, original: Any) -> Any:
-        observer = self._observer
+        state, backwards = self._observer.state, self._observer.backwards
 
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if observer.in_backward or not observer.listening:
+            if state.in_backward or not state.listening:
                 return original(tensors, *args, **kwargs)
-            observer.on_backward_begins(tensors)
-            observer.in_backward = True
+            backwards.begins(tensors)
+            state.in_backward = True
             try:
                 return original(tensors, *args, **kwargs)
             finally:
-                observer.in_backward = False
-                observer.on_backward_ends()
+                state.in_backward = False
+                backwards.ends()
 
         return backward
 
@@ -177,7 +177,7 @@ class Patches:
         def scale(scaler: Any, outputs: Any) -> Any:
             scaled = original(scaler, outputs)
             if observer.listening:
-                observer.on_scale(scaler)
+                observer.steps.scales(scaler)
             return scaled
 
         return scale
@@ -188,7 +188,7 @@ class Patches:
         def unscale_(scaler: Any, optimizer: Any) -> Any:
             result = original(scaler, optimizer)
             if observer.listening:
-                observer.on_unscale(scaler, optimizer)
+                observer.steps.unscaled(scaler, optimizer)
             return result
 
         return unscale_
@@ -200,10 +200,10 @@ class Patches:
             if not observer.listening:
                 return original(scaler, optimizer, *args, **kwargs)
             before = observer.rounds.optimizer_steps
-            observer.on_scaler_step(scaler, optimizer)
+            observer.steps.before_scaler(scaler, optimizer)
             result = original(scaler, optimizer, *args, **kwargs)
             if observer.rounds.optimizer_steps == before and scaler.is_enabled():
-                observer.on_step_skipped(optimizer)
+                observer.steps.skipped(optimizer)
             return result
 
         return step
@@ -237,12 +237,14 @@ class Patches:
         observer = self._observer
 
         def loss(*args: Any, **kwargs: Any) -> Any:
+            if torch.is_grad_enabled():
+                return original(*args, **kwargs)
             result = original(*args, **kwargs)
             # is_compiling comes first: under a compiler's trace it is a constant, and the rest is never traced. A
             # subclass of Tensor may be one of a tracer, that has no numbers.
             if torch.compiler.is_compiling() or type(result) is not torch.Tensor:
                 return result
-            if observer.listening and not torch.is_grad_enabled():
+            if observer.listening:
                 observer.on_evaluation_loss(name, result)
             return result
 

@@ -50,7 +50,7 @@ class Rounds:
 
     def backward(self, place: Hashable) -> None:
         """A backward begins."""
-        if self.begins_round(place):
+        if self._stepped and place in self._places:  # as ``begins_round``
             self.round += 1
             self.backwards_in_round = 0
             self._places.clear()
@@ -86,6 +86,16 @@ class Rounds:
     def ends_round(self, optimizer: int) -> bool:
         """Whether this step is, by what the round before was like, the last one of its round."""
         return not self._last_round or optimizer == self._last_round[-1]
+
+    def ends_quickly(self, optimizer: int) -> bool:
+        """Count the step of an optimizer that ends its round as it ended the one before; false, with nothing counted,
+        where this is not so."""
+        last, stepped = self._last_round, self._stepped
+        if self.optimizer_steps == 0 or (last and optimizer != last[-1]) or optimizer in stepped:
+            return False
+        self.optimizer_steps += 1
+        stepped.append(optimizer)
+        return True
 
     @property
     def forward_step(self) -> int:

@@ -141,16 +141,25 @@ class Schedule:
         while the budget is not in debt."""
         return (serious and self._bursts < FREE_BURSTS) or self._over_since is None or self._left >= 0
 
+    def passes(self) -> bool:
+        """Count a step that was not observed, where surely the next one will not be either; else false, uncounted."""
+        if self._skip <= 0 or self.timing or self._wall != 0.0:
+            return False
+        self._skip -= 1
+        self._steps += 1
+        self._spent += self._mean_none
+        self._fixed += self._mean_none
+        self._closed_at = None
+        return True
+
     def next_step(self, mode: Mode) -> Mode:
         """Called at the end of a step that was observed as ``mode``; how the next one is observed."""
+        if mode is Mode.NONE and self.passes():
+            return Mode.NONE
         self._steps += 1
         if mode is Mode.NONE and not self.timing and self._wall == 0.0:
             self._spent += self._mean_none
             self._fixed += self._mean_none
-            if self._skip > 0:
-                self._skip -= 1
-                self._closed_at = None
-                return Mode.NONE
         cost = self._settle()
         self._compare(mode, cost)
         if mode is Mode.FULL:

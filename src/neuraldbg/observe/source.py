@@ -14,14 +14,15 @@ _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _LIBRARIES = tuple(
     {sysconfig.get_paths()[name] + os.sep for name in ("purelib", "platlib", "stdlib")} | {_PACKAGE, _TORCH}
 )
-_known: dict[str, bool] = {}
+#: File → whether it is not the user's, as far as it was asked for.
+libraries: dict[str, bool] = {}
 
 
 def is_library(filename: str) -> bool:
     """Whether a file is not the user's: of torch, the standard library, an installed package or NeuralDBG."""
-    known = _known.get(filename)
+    known = libraries.get(filename)
     if known is None:
-        known = _known[filename] = filename.startswith(("<frozen", "<string")) or filename.startswith(_LIBRARIES)
+        known = libraries[filename] = filename.startswith(("<frozen", "<string")) or filename.startswith(_LIBRARIES)
     return known
 
 

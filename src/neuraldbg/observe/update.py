@@ -1,25 +1,20 @@
-"""What the optimizer's hooks see: gradients, weights, updates, settings, membership."""
+"""What the optimizer's hooks see of the parameters: gradients, weights, updates."""
 
 from __future__ import annotations
 
 import math
-import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from neuraldbg.observe.optimizers import Optimizers
 from neuraldbg.observe.quantities import parameters as quantities
 from neuraldbg.observe.watched import Watched, fan_in_of, parameter_details
 
 if TYPE_CHECKING:
     from neuraldbg.observe.recorder import Recorder
 
-#: Settings of a parameter group that are read and kept.
-_SETTINGS = (
-    "lr", "momentum", "weight_decay", "betas", "eps", "nesterov", "dampening", "alpha",
-    "amsgrad", "maximize", "decoupled_weight_decay",
-)  # fmt: skip
 #: Observed steps at which symmetry between units is measured; it is slow to change.
 _SYMMETRY_STEPS = frozenset({0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000})
 
@@ -40,33 +35,16 @@ class UpdateObserver:
     def __init__(self, recorder: Recorder, watched: Watched) -> None:
         self._recorder = recorder
         self._watched = watched
-        self._optimizers: dict[int, weakref.ref[torch.optim.Optimizer]] = {}
-        self._names: dict[int, str] = {}
-        self._settings: dict[int, str] = {}
-        self._rates_now: dict[int, list[Any]] = {}
+        self.optimizers = Optimizers(recorder, watched)
         self._parameter_places: dict[tuple[int, str], int] = {}
-        self._rates: dict[tuple[int, int], float] = {}
         self._snapshots: dict[int, _Snapshot] = {}
         self._gradients_before: dict[int, tuple[Tensor, float]] = {}
         self._updates_before: dict[int, Tensor] = {}
         self._samples: dict[int, tuple[tuple[int, ...], quantities.ParameterSample]] = {}
         self._initial: set[int] = set()
-        self._membership = ""
-        self._membership_checks = 0
         self._observed = 0
         self._left: dict[int, Tensor | float] = {}
         self._stepped_before: set[int] = set()
-
-    # names -------------------------------------------------------------------------------------------------------
-
-    def place(self, optimizer: torch.optim.Optimizer) -> int:
-        key = id(optimizer)
-        if key not in self._names or self._optimizers[key]() is not optimizer:
-            self._names[key] = (
-                f"{type(optimizer).__name__}#{len(self._names)}" if self._names else type(optimizer).__name__
-            )
-            self._optimizers[key] = weakref.ref(optimizer)
-        return self._recorder.place("optimizer", self._names[key], {"class": type(optimizer).__name__})
 
     def _parameter_place(self, parameter: Tensor) -> int | None:
         name = self._watched.parameter_names.get(id(parameter))
@@ -79,44 +57,6 @@ class UpdateObserver:
             self._parameter_places[key] = place
         return place
 
-    # settings ----------------------------------------------------------------------------------------------------
-
-    def rates_unchanged(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Whether all learning rates are the objects they were at the step before: the usual case, told at once."""
-        known = self._rates_now.get(id(optimizer))
-        groups = optimizer.param_groups
-        if known is None or len(known) != len(groups):
-            return False
-        return all(group.get("lr") is rate for group, rate in zip(groups, known))
-
-    def settings(self, optimizer: torch.optim.Optimizer, step: int, closely: bool = True) -> None:
-        """Learning rates at every change, at every step; other settings as a fact at every change, where
-        ``closely``."""
-        key = id(optimizer)
-        groups = optimizer.param_groups
-        place = self.place(optimizer)
-        self._rates_now[key] = [group.get("lr") for group in groups]
-        for index, group in enumerate(groups[:8]):
-            rate = group.get("lr")
-            if isinstance(rate, Tensor):
-                # The same tensor is filled anew by a scheduler: it cannot be recognized by identity.
-                self._rates_now.pop(key, None)
-                rate = float(rate) if rate.device.type == "cpu" else None
-            if isinstance(rate, (int, float)) and self._rates.get((place, index)) != rate:
-                self._rates[(place, index)] = float(rate)
-                name = self._names[key] + (f".group{index}" if index else "")
-                self._recorder.observe(
-                    "optimizer.learning_rate", step, self._recorder.place("optimizer", name), float(rate)
-                )
-        if not closely:
-            return
-        signature = repr(
-            [group.get(name) for group in groups[:8] for name in ("weight_decay", "momentum", "eps")]
-        ) + str(len(groups))
-        if self._settings.get(place) != signature:
-            self._settings[place] = signature
-            self._recorder.fact("optimizer.settings", step, place, _describe(optimizer, self._watched))
-
     # gradients ---------------------------------------------------------------------------------------------------
 
     def gradients_left(self, scale: float, first: bool) -> None:
@@ -127,9 +67,9 @@ class UpdateObserver:
         accumulates finds gradients at all backwards but the first. Where that first one was not observed (``first`` is
         false at the first call), nothing is said.
         """
-        for key, reference in self._optimizers.items():
-            optimizer = reference()
-            if optimizer is None or isinstance(self._left.get(key), float):
+        for optimizer in self.optimizers.alive():
+            key = id(optimizer)
+            if isinstance(self._left.get(key), float):
                 continue
             if not first and key not in self._left:
                 self._left[key] = 0.0
@@ -154,7 +94,7 @@ class UpdateObserver:
             total = torch.stack(norms).norm() / scale
             self._recorder.add("gradient.norm_after_backward", self._recorder.place("run", "gradients"), total)
 
-    def before_unscale(self, optimizer: torch.optim.Optimizer, step: int, scale: float) -> None:
+    def before_unscale(self, optimizer: torch.optim.Optimizer, scale: float) -> None:
         """The norm of the gradients as GradScaler.step receives them: a clip under the scale shows."""
         gradients = [
             quantities.dense(p.grad) for group in optimizer.param_groups for p in group["params"] if p.grad is not None
@@ -165,12 +105,12 @@ class UpdateObserver:
             self._recorder.add("scaler.norm_in_step", place, total)
             self._recorder.add("scaler.scale_in_step", place, float(scale))
 
-    def before_step(self, optimizer: torch.optim.Optimizer, step: int, scale: float) -> bool:
+    def before_step(self, optimizer: torch.optim.Optimizer, scale: float) -> bool:
         """Measure what the step starts from; true when a gradient is not finite (known at once on the CPU only)."""
         recorder = self._recorder
         held = [p for group in optimizer.param_groups for p in group["params"]]
         mine = [p for p in held if id(p) in self._watched.parameter_names and p.device.type != "meta" and p.numel()]
-        anywhere = self._held()
+        anywhere = self.optimizers.held()
         outside = [p for _, p in self._watched.parameters() if id(p) not in anywhere and p.grad is not None]
         for parameter in outside[:500]:
             place = self._parameter_place(parameter)
@@ -195,10 +135,10 @@ class UpdateObserver:
                 recorder.add("parameter.gradient_norm", place, norm)
         same_device = len({n.device for n in norms}) == 1
         total = torch.stack(norms).norm() if same_device else torch.tensor(float("nan"))
-        run = recorder.place("run", self._run_name(optimizer))
+        run = recorder.place("run", self.optimizers.name(optimizer))
         recorder.add("gradient.norm", run, total)
         if same_device:
-            self._snapshot(optimizer, measured, step)
+            self._snapshot(optimizer, measured)
         if id(optimizer) in self._left and id(optimizer) in self._stepped_before:
             recorder.add("gradient.left_norm", run, self._left[id(optimizer)])
         self._observed += 1
@@ -208,15 +148,6 @@ class UpdateObserver:
                 if place is not None:
                     quantities.measure_symmetry(recorder.pending, place, parameter)
         return total.device.type == "cpu" and same_device and not math.isfinite(float(total))
-
-    def _run_name(self, optimizer: torch.optim.Optimizer) -> str:
-        self.place(optimizer)
-        return self._names[id(optimizer)]
-
-    def _held(self) -> set[int]:
-        """Identities of all parameters that some optimizer holds."""
-        optimizers = [optimizer for reference in self._optimizers.values() if (optimizer := reference()) is not None]
-        return {id(p) for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
 
     def _measure_initial(self, parameters: list[Tensor]) -> None:
         for parameter in parameters:
@@ -239,7 +170,7 @@ class UpdateObserver:
             if fan_in:
                 self._recorder.add("parameter.initial_scale", place, deviation * math.sqrt(fan_in))
 
-    def _snapshot(self, optimizer: torch.optim.Optimizer, measured: list[Tensor], step: int) -> None:
+    def _snapshot(self, optimizer: torch.optim.Optimizer, measured: list[Tensor]) -> None:
         key = id(optimizer)
         identity = tuple(id(p) for p in measured)
         known = self._samples.get(key)
@@ -249,7 +180,7 @@ class UpdateObserver:
             self._updates_before.pop(key, None)
         snapshot = self._snapshots[key] = _Snapshot(measured, known[1])
         recorder = self._recorder
-        run = recorder.place("run", self._run_name(optimizer))
+        run = recorder.place("run", self.optimizers.name(optimizer))
         gradients = snapshot.gradients
         if gradients.numel() != snapshot.weights.numel():
             # A sparse gradient has fewer elements than its parameter: no elementwise comparison.
@@ -270,10 +201,11 @@ class UpdateObserver:
 
     def stepped(self, optimizer: torch.optim.Optimizer) -> None:
         """Called after every step, observed or not: what was left is counted anew from here."""
-        self._left.pop(id(optimizer), None)
+        if self._left:
+            self._left.pop(id(optimizer), None)
         self._stepped_before.add(id(optimizer))
 
-    def after_step(self, optimizer: torch.optim.Optimizer, step: int) -> None:
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         key = id(optimizer)
         snapshot = self._snapshots.pop(key, None)
         if snapshot is None:
@@ -281,7 +213,7 @@ class UpdateObserver:
         recorder = self._recorder
         after = snapshot.sample.take(snapshot.parameters)
         update = after - snapshot.weights
-        run = recorder.place("run", self._run_name(optimizer))
+        run = recorder.place("run", self.optimizers.name(optimizer))
         norm = update.norm()
         recorder.add("update.norm", run, norm)
         recorder.add("update.ratio", run, norm / snapshot.weights.norm().clamp_min(1e-30))
@@ -313,55 +245,6 @@ class UpdateObserver:
                 self._recorder.add("parameter.unchanged_share", place, share)
                 self._recorder.add("parameter.gradient_zero_share", place, (gradient == 0).float().mean())
 
-    # membership --------------------------------------------------------------------------------------------------
-
-    def membership(self, step: int) -> None:
-        """Which parameters train, have gradients, and are held by an optimizer: a fact at every change."""
-        self._membership_checks += 1
-        if self._membership_checks > 5 and self._membership_checks % 10:
-            return
-        self.membership_now(step)
-
-    def membership_now(self, step: int) -> None:
-        held: set[int] = set()
-        stepping = 0
-        for reference in self._optimizers.values():
-            optimizer = reference()
-            if optimizer is not None:
-                stepping += 1
-                held.update(id(p) for group in optimizer.param_groups for p in group["params"])
-        rows = {
-            name: [int(parameter.requires_grad), int(id(parameter) in held), int(parameter.grad is not None)]
-            for name, parameter in self._watched.parameters()
-        }
-        foreign = len(held - self._watched.parameter_names.keys())
-        # Gradients come and go with zero_grad; only the lasting columns make a change.
-        signature = repr([(name, row[:2]) for name, row in rows.items()]) + str(foreign)
-        if signature != self._membership:
-            self._membership = signature
-            data: dict[str, Any] = {"parameters": rows, "optimizers": stepping, "foreign": foreign}
-            data["elements"] = {name: parameter.numel() for name, parameter in self._watched.parameters()}
-            self._recorder.fact("model.membership", step, None, data)
-
 
 def _norm(value: Tensor) -> Tensor:
     return torch.linalg.vector_norm(value.float() if value.dtype != torch.float64 else value).float()
-
-
-def _describe(optimizer: torch.optim.Optimizer, watched: Watched) -> dict[str, Any]:
-    groups = []
-    for group in optimizer.param_groups[:8]:
-        entry: dict[str, Any] = {}
-        for name in _SETTINGS:
-            value = group.get(name)
-            if isinstance(value, Tensor):
-                value = float(value) if value.device.type == "cpu" else None
-            if isinstance(value, (tuple, list)):
-                value = [float(item) for item in value if isinstance(item, (int, float))]
-            if isinstance(value, (int, float, bool, list)):
-                entry[name] = value
-        entry["parameters"] = len(group["params"])
-        entry["watched"] = sum(id(p) in watched.parameter_names for p in group["params"])
-        entry["elements"] = sum(p.numel() for p in group["params"])
-        groups.append(entry)
-    return {"class": type(optimizer).__name__, "groups": groups}

@@ -46,7 +46,7 @@ class Series:
             return self
         return Series(self.steps, self.values[:, kept], tuple(self.places[index] for index in kept))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(place.name for place in self.places)
 
