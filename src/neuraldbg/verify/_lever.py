@@ -88,6 +88,8 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
         self.acted = 0
         #: What it changed, in words, each once.
         self.changes: list[str] = []
+        #: What the program's loss is to be multiplied with to be in the unit that it has without the intervention.
+        self.unit = 1.0
         #: Rounds so far, counted by optimizer steps, or by backwards where no optimizer steps.
         self.step = 0
         self._rounds = Rounds()
@@ -178,6 +180,11 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
             return __call__
 
         self.replace(nn.Module, "__call__", make)
+
+    @property
+    def inside_module(self) -> bool:
+        """Whether a module is being called; kept up to date once something acts around calls."""
+        return bool(self._outer)
 
     def before_model(self, act: Callable[[Call], None]) -> None:
         """``act(call)`` before every call of a model by the loop in which gradients are wanted."""
