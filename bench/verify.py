@@ -53,6 +53,8 @@ class Case:
     #: First step at which the fault acts, and kind of symptom where it is known.
     onset: int = 0
     symptom: str = ""
+    #: Why it is left out, or "": a fault that did no harm proves nothing.
+    left_out: Callable[[], str] = lambda: ""
 
 
 def field_cases(folder: Path) -> Iterator[Case]:
@@ -89,6 +91,7 @@ def fault_cases() -> Iterator[Case]:
             recipe.label.also,
             lambda session, spec=spec: run(runs.recipe_of(spec)[0], session),
             max(0, recipe.label.onset[0]),
+            left_out=lambda spec=spec: runs.execute(spec)["dropped_because"],
         )
 
 
@@ -232,7 +235,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="one cause")
     parser.add_argument("--skip", type=int, default=0, help="runs to leave out at the beginning")
     parser.add_argument("--handed", action="store_true", help="hand the hypotheses in; diagnose nothing")
-    parser.add_argument("--keep", default="", help="folder in which replays are kept, and from which they are used again")
+    parser.add_argument(
+        "--keep", default="", help="folder in which replays are kept, and from which they are used again"
+    )
     parser.add_argument("--out", default="", help="file for all verdicts, one run a line")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
@@ -256,6 +261,9 @@ def main() -> None:
             if len(results) >= count or time.monotonic() > end:
                 break
             begin = time.monotonic()
+            if why := case.left_out():
+                print(f"{case.name} [{case.cause}]: left out, {why}", flush=True)
+                continue
             result = (judge_handed if chosen.handed else judge_case)(case, chosen)
             if result is None:
                 why = "no intervention" if chosen.handed else "nothing was found to have failed"

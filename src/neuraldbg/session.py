@@ -98,7 +98,9 @@ class NeuralDbg:
         self._on_non_finite = on_non_finite
         self._limit_bytes = limit_bytes
         if snapshots and find_spec("safetensors") is None:
-            raise UsageError("snapshots expects the package safetensors, found none; pip install 'neuraldbg[snapshots]'")
+            raise UsageError(
+                "snapshots expects the package safetensors, found none; pip install 'neuraldbg[snapshots]'"
+            )
         self._snapshot_bytes = snapshot_bytes if snapshots else 0
         self._ring: SnapshotRing | None = None
         self._script = script or (sys.argv[0] if sys.argv and sys.argv[0] else None)

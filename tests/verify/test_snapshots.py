@@ -180,7 +180,7 @@ def test_the_ring_stays_within_its_bytes_and_keeps_old_ones_sparsely(tmp_path):
     ring.stop()
     assert (len(module_hooks._global_forward_pre_hooks), len(optimizer_hooks._global_optimizer_post_hooks)) == hooks
     files = sorted((tmp_path / "ring").iterdir())
-    assert 3 <= len(files) and sum(file.stat().st_size for file in files) <= 500_000
+    assert len(files) >= 3 and sum(file.stat().st_size for file in files) <= 500_000
     steps = [read_header(file)["step"] for file in files]
     assert steps[-1] >= 350 and steps[0] <= 250
     gaps = [later - earlier for earlier, later in zip(steps, steps[1:])]

@@ -38,9 +38,7 @@ def command(
     jobs: Annotated[
         int | None, typer.Option("--jobs", help="Runs side by side.", show_default="half of the processors")
     ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", metavar="local|ray", help="Where runs are carried out.")
-    ] = "local",
+    engine: Annotated[str, typer.Option("--engine", metavar="local|ray", help="Where runs are carried out.")] = "local",
     limit: Annotated[float, typer.Option("--time-limit", help="Seconds per run.")] = 300.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     fix: Annotated[

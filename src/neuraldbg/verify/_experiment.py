@@ -41,7 +41,7 @@ def default_steps(symptom: str, onset: int, seen: int) -> int:
     elif symptom in ("loss_spike", "loss_diverged"):
         wanted = max(150, onset + max(50, onset // 2))
     else:
-        wanted = max(300, 2 * onset)
+        wanted = max(400, 2 * onset)
     return min(wanted, seen) if seen > 0 else wanted
 
 
@@ -192,7 +192,7 @@ def _carry_out(
     run.batch([(None, seed) for seed in range(seeds)] + [(arm, 0) for arm in able], keep)
     # Where the mildest strength does not do, the next one is tried, on the first seed only.
     open_arms = [arm for arm in able if not _gone(arm, placebo, symptom, onset)]
-    for position in range(1, 3):
+    for position in range(1, max((len(get(str(arm.intervention)).STRENGTHS) for arm in able), default=1)):
         tried = []
         for arm in open_arms:
             strengths = get(str(arm.intervention)).STRENGTHS

@@ -18,7 +18,6 @@ from neuraldbg.verify._engine import Fork, Process, Running, Start
 from neuraldbg.verify._replay import Plan, Replay
 from neuraldbg.verify._workspace import copy_folder
 
-
 _PAUSE = 0.05
 
 

@@ -60,7 +60,8 @@ def is_far(parameter: torch.Tensor, fresh: torch.Tensor, cause: str = "") -> boo
     """
     if parameter.numel() < 2 or not parameter.is_floating_point():
         return False
-    now, usual = float(parameter.detach().float().std()), float(fresh.float().std())
+    # Root mean square, not spread: weights that are all nine are too large, too.
+    now, usual = (float(tensor.detach().float().square().mean().sqrt()) for tensor in (parameter, fresh))
     if usual == 0:
         return False
     if parameter.dim() >= 2 and parameter.shape[0] > 1:

@@ -4,7 +4,7 @@
 Against dying units every hidden ReLU becomes a leaky one; against saturation every hidden sigmoid or tanh becomes a
 leaky ReLU (which has no flat region), and scores that drive a hidden softmax into its flat region are divided by their
 spread; against a wrong output activation the last one is left out. Modules and functions
-alike. Which activation is the last is learned from the model's first forward, which runs as it is.
+alike. Which activation is the last is learned from a rehearsal of the model's first forward.
 
 ## Which causes it removes
 Dying ReLUs, saturating activations, an output activation that can't reach the targets.
@@ -51,13 +51,14 @@ def install(lever: Lever) -> None:
         if not call.is_root:
             return call.proceed()
         key = id(call.module)
-        state["index"], state["root"] = 0, key
-        made.clear()
+        state["root"] = key
         try:
-            output = call.proceed()
             if key not in last:
-                last[key] = _position(output, made)
-            return output
+                state["index"] = 0
+                made.clear()
+                last[key] = _position(call.rehearse(), made)
+            state["index"] = 0
+            return call.proceed()
         finally:
             state["root"] = None
             made.clear()

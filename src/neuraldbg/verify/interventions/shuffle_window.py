@@ -52,7 +52,7 @@ def install(lever: Lever) -> None:
                 if rows not in orders:
                     orders[rows] = torch.randperm(rows, generator=generator)
                     lever.did(f"slices of {rows} rows shuffled")
-                chosen = orders[rows][first].to(tensor.device)
+                chosen = original(orders[rows], first).to(tensor.device)
                 return original(tensor, (chosen, *index[1:]) if isinstance(index, tuple) else chosen)
             return original(tensor, index)
 
