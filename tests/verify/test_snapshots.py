@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -183,7 +184,7 @@ def test_the_ring_stays_within_its_bytes_and_keeps_old_ones_sparsely(tmp_path):
     assert len(files) >= 3 and sum(file.stat().st_size for file in files) <= 500_000
     steps = [read_header(file)["step"] for file in files]
     assert steps[-1] >= 350 and steps[0] <= 250
-    gaps = [later - earlier for earlier, later in zip(steps, steps[1:])]
+    gaps = [later - earlier for earlier, later in pairwise(steps)]
     assert len(gaps) < 4 or min(gaps[-2:]) <= gaps[0]
 
 

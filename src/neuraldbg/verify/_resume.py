@@ -2,8 +2,8 @@
 
 The program runs as it is, so that its data, schedules and counters come along; only the work is left out. Forwards give
 what the first of their shape gave (they run, without gradients, where they draw random numbers), backwards do nothing,
-and optimizers find no gradients to use. At the snapshot's forward its batch has to be the one that was kept, bit for bit; then
-weights, optimizer state and random numbers are put in place and everything runs.
+and optimizers find no gradients to use. At the snapshot's forward its batch has to be the one that was kept, bit for
+bit; then weights, optimizer state and random numbers are put in place and everything runs.
 
 The format of a snapshot is told in observe/snapshots.py.
 """

@@ -1,10 +1,10 @@
 """Hold the learning rate against its schedule.
 
 ## What it changes
-From the onset on, each parameter group keeps a learning rate that it had before: for a jump the last one before it,
-and where that is not enough the one of half the way to it, then the first (a rate that climbs is too high before the
-loss shows it); for a collapse the largest one. Where the onset is the first step, the first rate is held. The schedule's own numbers
-are not touched.
+From the onset on, each parameter group keeps a learning rate that it had before: for a jump the last one before it, and
+where that is not enough the one of half the way to it, then the first (a rate that climbs is too high before the loss
+shows it); for a collapse the largest one. Where the onset is the first step, the first rate is held. The schedule's own
+numbers are not touched.
 
 ## Which causes it removes
 A jump of the learning rate; a learning rate that collapsed.

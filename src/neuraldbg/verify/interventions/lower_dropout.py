@@ -1,7 +1,8 @@
 """Lower the dropout.
 
 ## What it changes
-No dropout drops more than a tenth, or anything at all where that is not enough: modules for the duration of the model's forward, functions at their call.
+No dropout drops more than a tenth, or anything at all where that is not enough: modules for the duration of the model's
+forward, functions at their call.
 
 ## Which causes it removes
 Dropout that removes nearly all of the signal.

@@ -1,10 +1,10 @@
 """Normalize after each layer of the stack.
 
 ## What it changes
-The output of every hidden linear map, convolution and recurrent cell, and of every sigmoid and tanh, whose slope is small
-as well, goes through a layer norm (no parameters of its own). The last one, which gives the model's output, is learned from the first forward and left as it is. Where that is
-not enough against an explosion, the normalized output is multiplied by a fifth: what residual branches add up to stays
-small, and a plain stack does not see it.
+The output of every hidden linear map, convolution and recurrent cell, and of every sigmoid and tanh, whose slope is
+small as well, goes through a layer norm (no parameters of its own). The last one, which gives the model's output, is
+learned from the first forward and left as it is. Where that is not enough against an explosion, the normalized output
+is multiplied by a fifth: what residual branches add up to stays small, and a plain stack does not see it.
 
 ## Which causes it removes
 A depth over which the signal or its gradient vanishes or explodes.

@@ -4,8 +4,8 @@
 Before its first forward, the layer of the hypothesis gets the initial weights that torch gives its type, and so does
 every other layer whose weights are as far from them: three times larger, three times smaller, or all equal, as the
 hypothesis says. Against weights that are too small, where that is not enough, they are made √6 times larger, which is
-the initialization that keeps the signal's size through a stack of ReLUs (He et al. 2015). The weights that were replaced
-come back at the end of the block.
+the initialization that keeps the signal's size through a stack of ReLUs (He et al. 2015). The weights that were
+replaced come back at the end of the block.
 
 ## Which causes it removes
 Initial weights that are too large, too small, or all equal.

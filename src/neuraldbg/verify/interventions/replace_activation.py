@@ -3,8 +3,8 @@
 ## What it changes
 Against dying units every hidden ReLU becomes a leaky one; against saturation every hidden sigmoid or tanh becomes a
 leaky ReLU (which has no flat region), and scores that drive a hidden softmax into its flat region are divided by their
-spread; against a wrong output activation the last one is left out. Modules and functions
-alike. Which activation is the last is learned from a rehearsal of the model's first forward.
+spread; against a wrong output activation the last one is left out. Modules and functions alike. Which activation is the
+last is learned from a rehearsal of the model's first forward.
 
 ## Which causes it removes
 Dying ReLUs, saturating activations, an output activation that can't reach the targets.
