@@ -165,7 +165,7 @@ def test_low_between_two_spikes_is_not_cured():
 
 def test_three_runs_all_below_the_others_are_enough_and_an_overlap_is_not():
     placebo = {0: flat(1.0), 1: flat(1.9), 2: flat(1.4)}
-    apart = arm("frozen_parameters", "unfreeze_parameters", 0.6, flat(0.7, 1), flat(0.9, 1), flat(0.2, 1))
-    overlap = arm("frozen_parameters", "unfreeze_parameters", 0.6, flat(0.7, 1), flat(1.5, 1), flat(0.2, 1))
+    apart = arm("missing_zero_grad", "clear_gradients", 0.6, flat(0.7, 1), flat(0.9, 1), flat(0.2, 1))
+    overlap = arm("missing_zero_grad", "clear_gradients", 0.6, flat(0.7, 1), flat(1.5, 1), flat(0.2, 1))
     assert verdicts(apart, placebo=placebo)[0].verdict == "confirmed"
     assert verdicts(overlap, placebo=placebo)[0].verdict == "inconclusive"
