@@ -35,7 +35,7 @@ def verdicts(*arms: Arm, placebo=PLACEBO, symptom="loss_plateau"):
 
 
 def test_gone_in_all_pairs_is_confirmed_with_an_interval_above_zero():
-    (verdict,) = verdicts(arm("frozen_parameters", "unfreeze_parameters", 0.6, *[flat(x, 1) for x in (0.2, 0.3, 0.25)]))
+    (verdict,) = verdicts(arm("missing_zero_grad", "clear_gradients", 0.6, *[flat(x, 1) for x in (0.2, 0.3, 0.25)]))
     assert verdict.verdict == "confirmed" and verdict.failed_with == (0, 3) and verdict.failed_without == (3, 3)
     assert 0.5 < verdict.interval[0] < verdict.effect < verdict.interval[1]
     assert verdict.posterior > 0.9
@@ -150,10 +150,8 @@ def test_a_loss_that_ran_away_and_came_back_is_read_as_a_spike():
     placebo = {seed: run(*away) for seed in range(3)}
     assert compare.reading(list(placebo.values()), "train.py:1", "loss_diverged", 15) == "loss_spike"
     assert compare.reading([run(*[1.0] * 20, *[9.0] * 40)], "train.py:1", "loss_diverged", 15) == "loss_diverged"
-    calm = [run(*[1.0] * 20, *[0.6] * 40, acted=1) for _ in range(3)]
-    (verdict,) = verdicts(
-        arm("missing_gradient_clipping", "clip_gradients", 0.6, *calm), placebo=placebo, symptom="loss_diverged"
-    )
+    calm = [run(*[1.0] * 20, *[0.2] * 40, acted=1) for _ in range(3)]
+    (verdict,) = judge([arm("missing_gradient_clipping", "clip_gradients", 0.6, *calm)], placebo, "loss_diverged", 15)
     assert verdict.verdict == "confirmed"
 
 
