@@ -1,6 +1,7 @@
 """How often does verification confirm the right cause, and how often a wrong one?
 
-    python -m bench.verify [--field 20] [--fault 20] [--seeds 3] [--minutes 10] [--only CAUSE] [--handed] [--out FILE]
+    python -m bench.verify [--field 20] [--folder CASES] [--fault 20] [--seeds 3] [--minutes 10] [--only CAUSE]
+                           [--handed] [--keep FOLDER] [--out FILE]
 
 Each run is recorded and diagnosed as it is. Then its top three hypotheses are verified, and with them a wrong one that
 is put in on purpose: the first cause, in a fixed shuffled order, that is neither the right one nor accepted, that has
@@ -29,9 +30,11 @@ from typing import Any
 
 import torch
 
-from neuraldbg import NeuralDbg, verify
+from bench.kept_runs import kept
+from neuraldbg import NeuralDbg
 from neuraldbg.records import CausalHypothesis, Diagnosis, Symptom
 from neuraldbg.records.verdict import Verification
+from neuraldbg.verify._experiment import experiment
 from neuraldbg.verify.interventions import against, all_interventions
 
 #: Probability of a cause that the diagnosis does not even consider.
@@ -50,11 +53,13 @@ class Case:
     #: First step at which the fault acts, and kind of symptom where it is known.
     onset: int = 0
     symptom: str = ""
+    #: Why it is left out, or "": a fault that did no harm proves nothing.
+    left_out: Callable[[], str] = lambda: ""
 
 
-def field_cases() -> Iterator[Case]:
-    """The faulty programs of bench/field_cases."""
-    for path in sorted(Path(__file__).parent.glob("field_cases/*.py")):
+def field_cases(folder: Path) -> Iterator[Case]:
+    """The faulty programs of a folder, each with ``META`` and ``run(seed, healthy, session)``."""
+    for path in sorted(folder.glob("*.py")):
         specification = importlib.util.spec_from_file_location(path.stem, path)
         assert specification is not None and specification.loader is not None
         module = importlib.util.module_from_spec(specification)
@@ -66,7 +71,7 @@ def field_cases() -> Iterator[Case]:
             module.META["cause"],
             tuple(module.META.get("also", ())),
             lambda session, module=module: module.run(0, False, session),
-            max(0, module.META["onset"][0]),
+            max(0, (module.META.get("onset") or (0, 0))[0]),
             module.META["symptom"],
         )
 
@@ -86,6 +91,7 @@ def fault_cases() -> Iterator[Case]:
             recipe.label.also,
             lambda session, spec=spec: run(runs.recipe_of(spec)[0], session),
             max(0, recipe.label.onset[0]),
+            left_out=lambda spec=spec: runs.execute(spec)["dropped_because"],
         )
 
 
@@ -102,7 +108,26 @@ def diagnose_case(case: Case, folder: Path) -> Diagnosis:
     return sessions[0].diagnosis()
 
 
-def judge_case(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
+def try_out(case: Case, diagnosis: Diagnosis, options: argparse.Namespace) -> Verification:
+    """All hypotheses of a diagnosis, verified together."""
+    symptom = diagnosis.symptom
+    return experiment(
+        kept(
+            case.name,
+            lambda: case.train(lambda model=None: contextlib.nullcontext()),
+            Path(options.keep) if options.keep else None,
+        ),
+        diagnosis.hypotheses,
+        symptom=symptom.kind if symptom else "",
+        onset=symptom.step if symptom else 0,
+        seen=diagnosis.steps,
+        top=max(1, len(diagnosis.hypotheses)),
+        seeds=options.seeds,
+        jobs=options.jobs,
+    )
+
+
+def judge_case(case: Case, options: argparse.Namespace) -> dict[str, Any] | None:
     """Verify the top hypotheses of a case and a wrong one; None where nothing was found to have failed."""
     with tempfile.TemporaryDirectory() as folder:
         diagnosis = diagnose_case(case, Path(folder))
@@ -120,9 +145,7 @@ def judge_case(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
         tried = Diagnosis(
             diagnosis.outcome, diagnosis.summary, diagnosis.steps, diagnosis.symptom, hypotheses=(*top, wrong)
         )
-        result = verify(
-            lambda: case.train(lambda model=None: contextlib.nullcontext()), tried, top=4, seeds=seeds, jobs=jobs
-        )
+        result = try_out(case, tried, options)
     best = result.best
     return {
         "case": case.name,
@@ -130,11 +153,12 @@ def judge_case(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
         "before": top[0].cause in right,
         "after": best is not None and best.cause in right,
         "runs": result.runs,
+        "steps": result.steps,
         "verdicts": as_rows(result, right, put_in),
     }
 
 
-def judge_handed(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
+def judge_handed(case: Case, options: argparse.Namespace) -> dict[str, Any] | None:
     """Verify the right hypothesis and a wrong one, handed in; None where nothing removes the right cause."""
     if against(case.cause) is None:
         return None
@@ -143,12 +167,7 @@ def judge_handed(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
     put_in = random.Random(case.name).choice(possible)
     handed = [CausalHypothesis(cause, "", None, None, (case.onset, case.onset), 0.4) for cause in (case.cause, put_in)]
     symptom = Symptom(case.symptom, "It fails.", case.onset)
-    result = verify(
-        lambda: case.train(lambda model=None: contextlib.nullcontext()),
-        Diagnosis("failed", "It fails.", 0, symptom=symptom, hypotheses=tuple(handed)),
-        seeds=seeds,
-        jobs=jobs,
-    )
+    result = try_out(case, Diagnosis("failed", "It fails.", 0, symptom=symptom, hypotheses=tuple(handed)), options)
     best = result.best
     return {
         "case": case.name,
@@ -156,6 +175,7 @@ def judge_handed(case: Case, seeds: int, jobs: int) -> dict[str, Any] | None:
         "before": False,  # a draw
         "after": best is not None and best.cause in right,
         "runs": result.runs,
+        "steps": result.steps,
         "verdicts": as_rows(result, right, put_in),
     }
 
@@ -172,6 +192,12 @@ def as_rows(result: Verification, right: set[str], put_in: str) -> list[dict[str
             "prior": verdict.prior,
             "posterior": verdict.posterior,
             "effect": verdict.effect,
+            "interval": verdict.interval,
+            "failed_without": verdict.failed_without,
+            "failed_with": verdict.failed_with,
+            "intervention": verdict.intervention,
+            "strength": verdict.strength,
+            "changes": verdict.changes,
             "reason": verdict.reason,
         }
         for verdict in result.verdicts
@@ -201,6 +227,7 @@ def print_figures(name: str, results: list[dict[str, Any]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--field", type=int, default=20, help="field cases")
+    parser.add_argument("--folder", default="", help="field cases of another folder")
     parser.add_argument("--fault", type=int, default=20, help="runs of FaultBench")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
@@ -208,14 +235,22 @@ def main() -> None:
     parser.add_argument("--only", default="", help="one cause")
     parser.add_argument("--skip", type=int, default=0, help="runs to leave out at the beginning")
     parser.add_argument("--handed", action="store_true", help="hand the hypotheses in; diagnose nothing")
+    parser.add_argument(
+        "--keep", default="", help="folder in which replays are kept, and from which they are used again"
+    )
     parser.add_argument("--out", default="", help="file for all verdicts, one run a line")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     out = Path(chosen.out).resolve() if chosen.out else None
+    chosen.keep = str(Path(chosen.keep).resolve()) if chosen.keep else ""
+    folder = Path(chosen.folder).resolve() if chosen.folder else Path(__file__).parent / "field_cases"
     # Each replay works in a copy of the working folder; these programs need none.
     os.chdir(tempfile.mkdtemp(prefix="neuraldbg-bench-"))
     end = time.monotonic() + 60 * chosen.minutes
-    for name, cases, count in (("field cases", field_cases, chosen.field), ("FaultBench", fault_cases, chosen.fault)):
+    for name, cases, count in (
+        ("field cases", lambda: field_cases(folder), chosen.field),
+        ("FaultBench", fault_cases, chosen.fault),
+    ):
         if count <= 0:
             continue
         wanted = [case for case in cases() if not chosen.only or case.cause == chosen.only]
@@ -226,7 +261,10 @@ def main() -> None:
             if len(results) >= count or time.monotonic() > end:
                 break
             begin = time.monotonic()
-            result = (judge_handed if chosen.handed else judge_case)(case, chosen.seeds, chosen.jobs)
+            if why := case.left_out():
+                print(f"{case.name} [{case.cause}]: left out, {why}", flush=True)
+                continue
+            result = (judge_handed if chosen.handed else judge_case)(case, chosen)
             if result is None:
                 why = "no intervention" if chosen.handed else "nothing was found to have failed"
                 print(f"{case.name} [{case.cause}]: {why}", flush=True)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from neuraldbg.errors import NestedSessionError, TraceError, TrainingFailure, Un
 from neuraldbg.observe.observer import Observer
 from neuraldbg.observe.recorder import Recorder
 from neuraldbg.observe.schedule import Schedule
+from neuraldbg.observe.snapshots import SUFFIX, SnapshotRing
 from neuraldbg.observe.watched import Watched, parameter_details
 from neuraldbg.pipeline import diagnose
 from neuraldbg.records import (
@@ -52,6 +54,9 @@ class NeuralDbg:
             are
             for that step and says so in the trace. The last two read all gradients at every step.
         limit_bytes: size of the trace file above which old detail is thinned.
+        snapshots: keep a ring of snapshots (weights, optimizer, random numbers, batch) beside the trace, so that
+            ``verify`` can begin shortly before the failure. Needs safetensors: ``pip install 'neuraldbg[snapshots]'``.
+        snapshot_bytes: size of the ring on disk.
         script: name of the program, for the trace; ``sys.argv[0]`` by default.
         gives_way: stop watching while another block is open inside this one, instead of refusing it; for a launcher
             around a script that may have a block of its own. ``gave_way_to`` is that block.
@@ -71,6 +76,8 @@ class NeuralDbg:
         preset: Literal["light", "standard", "every_step"] = "standard",
         on_non_finite: Literal["record", "raise", "skip"] = "record",
         limit_bytes: int = 200_000_000,
+        snapshots: bool = False,
+        snapshot_bytes: int = 1_000_000_000,
         script: str | None = None,
         gives_way: bool = False,
     ) -> None:
@@ -90,6 +97,12 @@ class NeuralDbg:
         self._schedule_settings = (float(allowance), float(budget), preset == "every_step")
         self._on_non_finite = on_non_finite
         self._limit_bytes = limit_bytes
+        if snapshots and find_spec("safetensors") is None:
+            raise UsageError(
+                "snapshots expects the package safetensors, found none; pip install 'neuraldbg[snapshots]'"
+            )
+        self._snapshot_bytes = snapshot_bytes if snapshots else 0
+        self._ring: SnapshotRing | None = None
         self._script = script or (sys.argv[0] if sys.argv and sys.argv[0] else None)
         self._gives_way = gives_way
         self._outer: NeuralDbg | None = None
@@ -137,6 +150,12 @@ class NeuralDbg:
             if self._on_non_finite == "raise":
                 self._observer.alarms.on_raise = self._stop_training
             self._observer.start()
+            if self._snapshot_bytes:
+                observer = self._observer
+                self._ring = SnapshotRing(
+                    self.path.with_suffix(".snapshots"), self._snapshot_bytes, lambda: observer.rounds.forward_step
+                )
+                self._ring.start()
         except BaseException:
             self._close()
             raise
@@ -168,6 +187,8 @@ class NeuralDbg:
         outer, self._outer = self._outer, None
         _open.session = outer
         try:
+            if self._ring is not None:
+                self._ring.stop()
             if self._observer is not None:
                 self._observer.stop()
         finally:
@@ -175,6 +196,12 @@ class NeuralDbg:
                 self._writer.close()
             if outer is not None and outer._open and outer._observer is not None:
                 outer._observer.resume()
+
+    @property
+    def snapshots(self) -> tuple[Path, ...]:
+        """The snapshots beside the trace, oldest first; () where none were wanted or taken."""
+        folder = self.path.with_suffix(".snapshots") if self.path is not None else None
+        return tuple(sorted(folder.glob(f"*{SUFFIX}"))) if folder is not None and folder.is_dir() else ()
 
     def record_loss(self, loss: Any) -> None:
         """Hand over a loss that no backward shows: of a gradient-free method, or of validation (under no_grad).
@@ -260,6 +287,7 @@ class NeuralDbg:
 
         if self._open:
             raise UsageError("verify expects a block that was left, found it open; call it after the with statement")
+        options.setdefault("snapshots", self.snapshots)
         result = verify(train, self.diagnosis(), **options)
         if result.verdicts and self.path is not None:
             # Kept with the trace, for the report; a trace that cannot be written is left as it is.

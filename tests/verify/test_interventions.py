@@ -270,3 +270,67 @@ def test_a_function_imported_by_name_is_reached():
         by_name.loss(torch.randn(4, 3, requires_grad=True), torch.zeros(4, dtype=torch.long))
     assert lever.acted == 1
     assert by_name.cross_entropy is F.cross_entropy
+
+
+#: Held where no module names it.
+TABLE = {"softmax": F.softmax, "relu": torch.relu}
+
+
+def test_a_function_in_a_table_or_a_closure_is_reached_and_acts_once():
+    squash = torch.tanh
+    model = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 3))
+    target = Target("wrong_output_activation")
+    with intervene("replace_activation", target) as lever:
+        output = model(torch.ones(2, 4))
+        assert torch.equal(squash(output), output) and torch.equal(TABLE["relu"](output), output)
+        assert torch.equal(F.relu(output), output)
+    assert lever.acted == 3
+    assert not torch.equal(squash(output), output)
+    with intervene("clamp_loss_input") as lever:
+        scores = torch.full((2, 3), -torch.inf, requires_grad=True)
+        assert torch.equal(TABLE["softmax"](scores, dim=1), torch.full((2, 3), 1 / 3))
+    assert lever.acted == 1
+
+
+def test_a_module_in_a_python_list_gets_its_parameters_trained():
+    class Hidden(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = [nn.Linear(2, 2)]
+            self.out = nn.Linear(2, 1)
+
+        def forward(self, x):
+            return self.out(self.parts[0](x))
+
+    model = Hidden()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    before = model.parts[0].weight.detach().clone()
+    with intervene("add_missing_parameters"):
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+    assert not torch.equal(model.parts[0].weight, before)
+    assert len(optimizer.param_groups[0]["params"]) == 2
+
+
+def test_slices_by_hand_are_shuffled_alike_and_nothing_inside_of_a_module_is():
+    rows, labels = torch.arange(64.0)[:, None].repeat(1, 2), torch.arange(64)
+    model = nn.Linear(2, 1)
+    with intervene("shuffle_window") as lever:
+        seen = [(rows[at : at + 8], labels[at : at + 8]) for at in range(0, 64, 8)]
+        assert torch.equal(rows[:60], torch.cat([rows[:60]]))
+        model(seen[0][0])
+    assert lever.acted == 1
+    assert all(torch.equal(x[:, 0], y.float()) for x, y in seen)
+    order = torch.cat([y for _, y in seen])
+    assert order.tolist() != list(range(64)) and sorted(order.tolist()) == list(range(64))
+
+
+def test_standardized_targets_are_compared_in_their_own_unit():
+    train, _, _ = PROGRAMS["unscaled_target"]
+    with_it = carry_out(Plan("standardize_targets", Target("unscaled_target", steps=STEPS), steps=8), train)
+    without = carry_out(Plan(None, steps=8), train)
+    first = [next(iter(replay.streams.values()))[1][0] for replay in (with_it, without)]
+    # The model is the same and predicts about nothing: both losses are about the variance of the targets.
+    assert first[0] == pytest.approx(first[1], rel=0.5)

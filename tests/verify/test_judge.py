@@ -35,7 +35,7 @@ def verdicts(*arms: Arm, placebo=PLACEBO, symptom="loss_plateau"):
 
 
 def test_gone_in_all_pairs_is_confirmed_with_an_interval_above_zero():
-    (verdict,) = verdicts(arm("frozen_parameters", "unfreeze_parameters", 0.6, *[flat(x, 1) for x in (0.2, 0.3, 0.25)]))
+    (verdict,) = verdicts(arm("missing_zero_grad", "clear_gradients", 0.6, *[flat(x, 1) for x in (0.2, 0.3, 0.25)]))
     assert verdict.verdict == "confirmed" and verdict.failed_with == (0, 3) and verdict.failed_without == (3, 3)
     assert 0.5 < verdict.interval[0] < verdict.effect < verdict.interval[1]
     assert verdict.posterior > 0.9
@@ -128,7 +128,7 @@ def test_a_run_ends_a_little_past_the_onset_and_never_later_than_it_did():
     assert default_steps("loss_non_finite", 400, 10_000) == 500
     assert default_steps("loss_non_finite", 12, 40) == 40
     assert default_steps("loss_spike", 1_000, 10_000) == 1_500
-    assert default_steps("loss_plateau", 0, 10_000) == 300
+    assert default_steps("loss_plateau", 0, 10_000) == 400
 
 
 def test_the_fix_shows_the_line_before_and_after(tmp_path):
@@ -143,3 +143,27 @@ def test_the_fix_shows_the_line_before_and_after(tmp_path):
         "+ model.parameters(), lr=0.05, momentum=0.9,",
     )
     assert preview(verdict, guess, {}) == ("Lower it.",)
+
+
+def test_a_loss_that_ran_away_and_came_back_is_read_as_a_spike():
+    away = [1.0] * 20 + [9.0] * 10 + [0.6] * 30
+    placebo = {seed: run(*away) for seed in range(3)}
+    assert compare.reading(list(placebo.values()), "train.py:1", "loss_diverged", 15) == "loss_spike"
+    assert compare.reading([run(*[1.0] * 20, *[9.0] * 40)], "train.py:1", "loss_diverged", 15) == "loss_diverged"
+    calm = [run(*[1.0] * 20, *[0.2] * 40, acted=1) for _ in range(3)]
+    (verdict,) = judge([arm("missing_gradient_clipping", "clip_gradients", 0.6, *calm)], placebo, "loss_diverged", 15)
+    assert verdict.verdict == "confirmed"
+
+
+def test_low_between_two_spikes_is_not_cured():
+    spiky = run(*[2.0, 0.1, 0.1] * 20)
+    level = compare.level(spiky, "train.py:1", "loss_plateau", 0)
+    assert level is not None and level.end > 0.6
+
+
+def test_three_runs_all_below_the_others_are_enough_and_an_overlap_is_not():
+    placebo = {0: flat(1.0), 1: flat(1.9), 2: flat(1.4)}
+    apart = arm("missing_zero_grad", "clear_gradients", 0.6, flat(0.7, 1), flat(0.9, 1), flat(0.2, 1))
+    overlap = arm("missing_zero_grad", "clear_gradients", 0.6, flat(0.7, 1), flat(1.5, 1), flat(0.2, 1))
+    assert verdicts(apart, placebo=placebo)[0].verdict == "confirmed"
+    assert verdicts(overlap, placebo=placebo)[0].verdict == "inconclusive"

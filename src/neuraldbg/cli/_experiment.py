@@ -57,6 +57,8 @@ class Options:
     jobs: int | None = None
     #: Seconds per run.
     limit: float = 300.0
+    #: Where runs are carried out, one of ENGINES in verify/_engine.py.
+    engine: str = "local"
 
 
 def subject_of_trace(trace: Path) -> Subject:
@@ -105,9 +107,18 @@ def put_to_test(
     from neuraldbg.verify._engine import in_processes
     from neuraldbg.verify._experiment import experiment
 
-    symptom = diagnosis.symptom
+    symptom, jobs = diagnosis.symptom, options.jobs
+    if options.engine == "ray":
+        from neuraldbg.verify import _ray
+
+        start = _ray.scripts_on_ray(subject.folder, _command(), subject.data())
+        jobs = jobs or _ray.places()
+    else:
+        start = in_processes(subject.folder, _command(), subject.data())
+    # What the recording kept beside its trace.
+    folder = subject.trace.with_suffix(".snapshots") if subject.trace is not None else None
     result = experiment(
-        in_processes(subject.folder, _command(), subject.data()),
+        start,
         diagnosis.hypotheses or diagnosis.candidates,
         symptom=symptom.kind if symptom else "",
         onset=symptom.step if symptom else 0,
@@ -117,7 +128,8 @@ def put_to_test(
         steps=options.steps,
         only=options.only,
         limit=options.limit,
-        jobs=options.jobs,
+        jobs=jobs,
+        snapshots=sorted(folder.glob("*.safetensors")) if folder is not None else (),
         progress=progress,
     )
     if subject.trace is not None and result.verdicts:

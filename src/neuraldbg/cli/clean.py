@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +41,8 @@ def command(
             try:
                 for file in own:
                     file.unlink(missing_ok=True)
+                with suppress(OSError):  # there is none, or it holds what is not ours
+                    path.with_suffix(".snapshots").rmdir()
             except OSError as error:
                 complain(f"{path}: {error.strerror}; check the permissions of its folder")
                 failed = True
@@ -62,5 +65,7 @@ def _in_use(path: Path) -> bool:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """The trace, its write-ahead log and that log's index; the log goes last, for it may hold the newest steps."""
-    return [file for file in (path, *(Path(f"{path}{ending}") for ending in ("-shm", "-wal"))) if file.exists()]
+    """Snapshots, the trace, its write-ahead log and its index; the log goes last, for it may hold the newest steps."""
+    snapshots = sorted(path.with_suffix(".snapshots").glob("*.safetensors"))
+    own = (path, *(Path(f"{path}{ending}") for ending in ("-shm", "-wal")))
+    return [*snapshots, *(file for file in own if file.exists())]

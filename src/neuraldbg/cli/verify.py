@@ -38,6 +38,7 @@ def command(
     jobs: Annotated[
         int | None, typer.Option("--jobs", help="Runs side by side.", show_default="half of the processors")
     ] = None,
+    engine: Annotated[str, typer.Option("--engine", metavar="local|ray", help="Where runs are carried out.")] = "local",
     limit: Annotated[float, typer.Option("--time-limit", help="Seconds per run.")] = 300.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     fix: Annotated[
@@ -62,8 +63,12 @@ def command(
     Examples:
       neuraldbg verify train.py --lr 0.1
       neuraldbg verify --only clip_gradients --seeds 5 train.py
+      neuraldbg verify --engine ray --seeds 10 train.py
       neuraldbg verify .neuraldbg/train-20250131-142501-4711.ndbg --report run.html
     """
+    from neuraldbg.verify import _engine
+
+    _engine.engine(engine)
     subject = _subject(list(what or ()), module)
     if only is not None:
         from neuraldbg.verify.interventions import get
@@ -77,7 +82,7 @@ def command(
             say("There is nothing to verify.")
         return EXIT_UNDECIDED
     with on_a_bar() as progress:
-        result = put_to_test(subject, diagnosis, Options(top, seeds, steps, only, jobs, limit), progress)
+        result = put_to_test(subject, diagnosis, Options(top, seeds, steps, only, jobs, limit, engine), progress)
     if report is not None:
         from neuraldbg.cli.report import write
         from neuraldbg.report.html import render_html

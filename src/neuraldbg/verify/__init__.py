@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from neuraldbg.errors import UsageError
 from neuraldbg.records import CausalHypothesis, Diagnosis
@@ -25,6 +26,8 @@ def verify(
     only: str | None = None,
     limit: float = 300.0,
     jobs: int | None = None,
+    engine: Literal["local", "ray"] = "local",
+    snapshots: Sequence[Path] = (),
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Verification:
     """Put hypotheses to the test: train again without what each blames, beside runs without a change.
@@ -39,13 +42,16 @@ def verify(
         steps: rounds per run; by default a little past the onset.
         only: name of one intervention to try alone.
         limit: seconds per run.
-        jobs: runs side by side; by default half of the processors.
+        jobs: runs side by side; by default half of the processors, or as many as the cluster takes.
+        engine: ``local`` for processes of this machine, ``ray`` for a Ray cluster (``pip install 'neuraldbg[ray]'``).
+        snapshots: files that ``NeuralDbg(snapshots=True)`` kept (``dbg.snapshots``); runs begin at one near the onset
+            where it comes before all that is blamed.
         progress: called after each run with the runs done, the runs expected, and what was run.
 
     Raises:
-        UsageError: an argument that cannot be used.
+        UsageError: an argument that cannot be used, or an engine that is not there.
     """
-    from neuraldbg.verify._engine import in_forks
+    from neuraldbg.verify import _engine
     from neuraldbg.verify._experiment import experiment
 
     if not callable(train):
@@ -60,8 +66,14 @@ def verify(
         hypotheses = [hypotheses]
     if not hypotheses and only is None:
         return Verification((), (0, 0), 0, seeds, notes=("there is no hypothesis to verify: nothing failed",))
+    if _engine.engine(engine) == "ray":
+        from neuraldbg.verify import _ray
+
+        start, jobs = _ray.functions_on_ray(train), jobs or _ray.places()
+    else:
+        start = _engine.in_forks(train)
     return experiment(
-        in_forks(train),
+        start,
         hypotheses,
         symptom=symptom,
         onset=onset or max((h.step_range[0] for h in hypotheses[:top]), default=0),
@@ -72,6 +84,7 @@ def verify(
         only=only,
         limit=limit,
         jobs=jobs,
+        snapshots=snapshots,
         progress=progress,
     )
 

@@ -20,16 +20,23 @@ class Level:
     """Where a run's loss begins and ends."""
 
     first: float
-    #: Median of the last tenth; for a spike, mean of the worst quarter after the onset.
+    #: Mean of the last tenth; for a spike, mean of the worst quarter after the onset.
     end: float
     #: Whether it became non-finite.
     non_finite: bool
     #: Lowest value seen.
     lowest: float
+    #: Mean of the worst twentieth after the onset.
+    worst: float = -math.inf
 
     @property
     def ran_away(self) -> bool:
         return self.non_finite or self.end > self.first + 0.5 * abs(self.first)
+
+    @property
+    def went_away(self) -> bool:
+        """Whether it was away for a while, at least."""
+        return self.ran_away or self.worst > self.first + 0.5 * abs(self.first)
 
 
 def main_stream(replays: Sequence[Replay]) -> str | None:
@@ -53,18 +60,35 @@ def level(replay: Replay, stream: str, symptom: str, onset: int, orientation: in
     first = statistics.fmean(finite[:3]) if len(finite) >= 3 else finite[0]
     window = max(3, len(oriented) // 10)
     tail = oriented[-window:]
+    # The worst values are left out: the loss on an offending batch is large also for a model that it did no harm.
+    after = sorted((value for step, value in zip(steps, oriented) if step >= onset), reverse=True) or tail
+    after = after[max(1, len(after) // 50) :] or after
+    largest = first + 10 * abs(first)
     if symptom == "loss_spike":
-        # Spikes are in the worst quarter of what follows, and are not to outweigh all else by their height. The worst
-        # values are left out: the loss on an offending batch is large also for a model that it did no harm.
-        after = sorted((value for step, value in zip(steps, oriented) if step >= onset), reverse=True) or tail
-        after = after[max(1, len(after) // 50) :] or after
-        largest = first + 10 * abs(first)
+        # Spikes are in the worst quarter of what follows, and are not to outweigh all else by their height.
         end = statistics.fmean(min(value, largest) for value in after[: max(1, len(after) // 4)])
     else:
-        end = statistics.median(tail)
+        # A mean, not a median: a loss that is low between two spikes has not been cured.
+        end = statistics.fmean(min(value, largest) for value in tail)
     # Also one bad value in the middle counts: the program went on by luck.
     bad = any(math.isinf(value) for value in oriented)
-    return Level(first, end, bad, min(finite))
+    return Level(first, end, bad, min(finite), statistics.fmean(after[: max(1, len(after) // 20)]))
+
+
+def reading(replays: Sequence[Replay], stream: str, symptom: str, onset: int) -> str:
+    """The symptom by which runs are read: that of the diagnosis, but a spike where a loss ran away and came back.
+
+    Args:
+        replays: runs without a change.
+        stream: the loss that is compared.
+        symptom, onset: kind and step of what was diagnosed.
+    """
+    if symptom not in _RUNS_AWAY:
+        return symptom
+    levels = [one for one in (level(replay, stream, symptom, onset) for replay in replays if replay.usable) if one]
+    stay_away = sum(one.ran_away or one.end > 0.9 * one.first for one in levels)
+    were_away = sum(one.went_away for one in levels)
+    return "loss_spike" if stay_away * 2 < len(levels) <= were_away * 2 else symptom
 
 
 def failed(one: Level, reference: Level, symptom: str) -> bool:

@@ -13,10 +13,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from neuraldbg.errors import UsageError
 from neuraldbg.verify._replay import Plan, Replay, carry_out
 from neuraldbg.verify._workspace import Guard, new_workspace
 
 _PAUSE = 0.02
+#: Where runs are carried out: on this machine, or on a Ray cluster.
+ENGINES = ("local", "ray")
 
 
 class Running(Protocol):
@@ -51,7 +54,9 @@ def carry_out_all(
                 going[index] = (start(plans[index]), time.monotonic())
             for index, (running, begin) in list(going.items()):
                 replay = running.poll()
-                if replay is None and time.monotonic() - begin > plans[index].limit:
+                # A run elsewhere that waits for its turn is not hanging; whoever carries it out keeps the time.
+                keeps_time = getattr(running, "keeps_time", False)
+                if replay is None and not keeps_time and time.monotonic() - begin > plans[index].limit:
                     replay = running.kill("hung")
                     replay.error = f"no end after {plans[index].limit:.0f} s"
                 if replay is not None:
@@ -82,9 +87,9 @@ class InProcess:
 class Child:
     """What a fork and a process have in common: a pid, a folder, and a file in which the result appears."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, source: Path) -> None:
         self._stack = contextlib.ExitStack()
-        self.workspace = self._stack.enter_context(new_workspace(folder))
+        self.workspace = self._stack.enter_context(new_workspace(source))
         self.result = self.workspace.parent / "result.json"
         self.pid = 0
 
@@ -111,10 +116,13 @@ class Child:
 
 
 class Fork(Child):
-    """A copy of this process that trains; for a function that no file holds."""
+    """A copy of this process that trains; for a function that no file holds.
 
-    def __init__(self, plan: Plan, train: Callable[[], Any], folder: Path) -> None:
-        super().__init__(folder)
+    ``source`` is where the files of ``folder`` are copied from, where that is another place than the folder itself.
+    """
+
+    def __init__(self, plan: Plan, train: Callable[[], Any], folder: Path, source: Path | None = None) -> None:
+        super().__init__(source or folder)
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
@@ -162,10 +170,15 @@ class Fork(Child):
 
 
 class Process(Child):
-    """A script in an interpreter of its own, started by a command that reads its plan from a file."""
+    """A script in an interpreter of its own, started by a command that reads its plan from a file.
 
-    def __init__(self, plan: Plan, folder: Path, command: Sequence[str], extra: dict[str, Any]) -> None:
-        super().__init__(folder)
+    ``source`` is where the files of ``folder`` are copied from, where that is another place than the folder itself.
+    """
+
+    def __init__(
+        self, plan: Plan, folder: Path, command: Sequence[str], extra: dict[str, Any], source: Path | None = None
+    ) -> None:
+        super().__init__(source or folder)
         specification = self.workspace.parent / "plan.json"
         data = {
             **extra,
@@ -229,3 +242,14 @@ def in_forks(train: Callable[[], Any], folder: Path | None = None) -> Start:
 def in_processes(folder: Path, command: Sequence[str], extra: dict[str, Any]) -> Start:
     """Runs of a script, each through ``command``, in a copy of ``folder``."""
     return lambda plan: Process(plan, folder.resolve(), command, extra)
+
+
+def engine(name: str) -> str:
+    """The name of an engine, checked.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name not in ENGINES:
+        raise UsageError(f"expected an engine, found {name!r}; there are {', '.join(ENGINES)}")
+    return name

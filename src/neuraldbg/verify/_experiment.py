@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from neuraldbg.errors import UsageError
@@ -16,8 +17,13 @@ from neuraldbg.verify._judge import Arm, judge, pair_effects, placebo_failures, 
 from neuraldbg.verify._lever import Target
 from neuraldbg.verify._preview import preview
 from neuraldbg.verify._replay import Plan, Replay
+from neuraldbg.verify._resume import Snapshot, choose
 from neuraldbg.verify.interventions import against, get
 
+#: Symptoms that come on at a step; those of a whole run are not seen from its middle.
+_SUDDEN = ("loss_non_finite", "loss_diverged", "loss_spike")
+#: Rounds in which a snapshot is tried out.
+_TRIED = 3
 #: Called after each run: runs done, runs expected, what was run.
 Progress = Callable[[int, int, str], None]
 
@@ -35,7 +41,7 @@ def default_steps(symptom: str, onset: int, seen: int) -> int:
     elif symptom in ("loss_spike", "loss_diverged"):
         wanted = max(150, onset + max(50, onset // 2))
     else:
-        wanted = max(300, 2 * onset)
+        wanted = max(400, 2 * onset)
     return min(wanted, seen) if seen > 0 else wanted
 
 
@@ -52,6 +58,7 @@ def experiment(
     only: str | None = None,
     limit: float = 300.0,
     jobs: int | None = None,
+    snapshots: Sequence[Path] = (),
     progress: Progress | None = None,
 ) -> Verification:
     """Run each hypothesis under its intervention and beside placebos, and judge.
@@ -65,6 +72,8 @@ def experiment(
         only: an intervention to try alone.
         limit: seconds per run.
         jobs: runs side by side; by default half of the processors.
+        snapshots: files of a ring that the recording kept; runs begin at the latest one before everything that is
+            blamed and the onset, where the failure is one that comes on at a step.
 
     Raises:
         UsageError: a number below one, or an intervention that does not exist.
@@ -85,7 +94,11 @@ def experiment(
     )
     placebo: dict[int, Replay] = {}
     interrupted = False
+    begins = (onset, *(h.step_range[0] for h in chosen))
+    snapshot = choose(snapshots, min(begins)) if snapshots and symptom in _SUDDEN else None
     try:
+        if snapshot is not None:
+            run.begin_at(snapshot)
         _carry_out(run, arms, placebo, seeds, symptom, onset)
     except KeyboardInterrupt:
         interrupted = True
@@ -100,7 +113,7 @@ def experiment(
         seeds=seeds,
         runs=run.done,
         interrupted=interrupted,
-        notes=_notes(placebo),
+        notes=(*run.notes, *_notes(placebo)),
     )
 
 
@@ -114,22 +127,52 @@ class _Runs:
         self._progress = progress
         self.expected = expected
         self.done = 0
+        self.notes: list[str] = []
+        self._snapshot = ""
+        self._first: Replay | None = None
+
+    def begin_at(self, snapshot: Snapshot) -> None:
+        """Let the runs begin at a snapshot, if the program gets there and the step is the same each time."""
+        again = Plan(None, steps=snapshot.step + _TRIED, limit=self._limit, snapshot=snapshot.path, deterministic=True)
+        plans = [Plan(None, steps=_TRIED, limit=self._limit), again, replace(again)]
+        first, *tried = carry_out_all(plans, self._start, self._jobs, lambda plan, replay: None)
+        assert first is not None
+        failed = next((replay for replay in tried if replay is None or not replay.usable), None)
+        if failed is not None or not first.usable:
+            why = failed.error if failed is not None and failed.error else "the program ended before it"
+            self.notes.append(f"runs begin at step 0, not at the snapshot of step {snapshot.step}: {why}")
+            return
+        if tried[0].streams != tried[1].streams:
+            self.notes.append(
+                f"step {snapshot.step}, carried out twice from the same state, gave two results: the hardware, or an "
+                "operation that is not deterministic; this is apart from all causes"
+            )
+        self._snapshot, self._first = snapshot.path, first
+        self.notes.append(f"runs begin at step {snapshot.step}, from a snapshot")
+
+    def _whole(self, replay: Replay) -> Replay:
+        """A run from a snapshot, with the first losses of the program before its own, as a scale."""
+        if self._first is not None:
+            for place, (steps, values) in replay.streams.items():
+                first_steps, first_values = self._first.streams.get(place, ([], []))
+                replay.streams[place] = ([*first_steps, *steps], [*first_values, *values])
+        return replay
 
     def batch(self, wanted: Sequence[tuple[Arm | None, int]], keep: Callable[[Arm | None, int, Replay], Any]) -> None:
         """Runs of (arm or None for a placebo, seed); ``keep`` gets each as soon as it is done."""
         plans = []
         for arm, seed in wanted:
             if arm is None:
-                plans.append(Plan(None, seed=seed, steps=self._steps, limit=self._limit))
+                plans.append(Plan(None, seed=seed, steps=self._steps, limit=self._limit, snapshot=self._snapshot))
                 continue
             h = arm.hypothesis
             target = Target(h.cause, h.layer, h.parameter, h.step_range[0], self._steps)
-            plans.append(Plan(arm.intervention, target, arm.strength, seed, self._steps, self._limit))
+            plans.append(Plan(arm.intervention, target, arm.strength, seed, self._steps, self._limit, self._snapshot))
         known = {id(plan): key for plan, key in zip(plans, wanted)}
 
         def on_done(plan: Plan, replay: Replay) -> None:
             self.done += 1
-            keep(*known[id(plan)], replay)
+            keep(*known[id(plan)], self._whole(replay))
             if self._progress is not None:
                 self._progress(self.done, max(self.expected, self.done), plan.intervention or "no change")
 
@@ -149,7 +192,7 @@ def _carry_out(
     run.batch([(None, seed) for seed in range(seeds)] + [(arm, 0) for arm in able], keep)
     # Where the mildest strength does not do, the next one is tried, on the first seed only.
     open_arms = [arm for arm in able if not _gone(arm, placebo, symptom, onset)]
-    for position in range(1, 3):
+    for position in range(1, max((len(get(str(arm.intervention)).STRENGTHS) for arm in able), default=1)):
         tried = []
         for arm in open_arms:
             strengths = get(str(arm.intervention)).STRENGTHS

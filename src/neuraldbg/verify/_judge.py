@@ -19,6 +19,8 @@ from neuraldbg.verify.interventions import get
 _GONE_SPECIFIC, _GONE_BROAD = 0.2, 0.4
 #: An intervention that cures others' failures less often than this touches one thing.
 _SPECIFIC = 0.13
+#: Pairs from which a complete separation counts.
+_APART = 3
 #: How often removing the true cause makes its failure go away; the rest is other faults beside it, and short runs.
 _CURES_ITS_OWN = 0.9
 
@@ -45,11 +47,23 @@ def required(intervention: str) -> float:
 
 def pair_effects(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int) -> list[float]:
     """Effect of each seed that has both runs."""
+    rule = get(arm.intervention) if arm.intervention is not None else None
+    return [
+        compare.effect(without, treated, rule.CHANGES_LOSS)
+        for without, treated in _pairs(arm, placebo, symptom, onset)
+        if rule is not None
+    ]
+
+
+def _pairs(
+    arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int
+) -> list[tuple[compare.Level, compare.Level]]:
+    """Levels without and with the intervention of each seed that has both runs."""
     stream = compare.main_stream([placebo[seed] for seed in sorted(placebo)])
     if stream is None or arm.intervention is None:
         return []
-    rule = get(arm.intervention)
-    orientation = getattr(rule, "ORIENTATION", 1)
+    symptom = compare.reading(list(placebo.values()), stream, symptom, onset)
+    orientation = getattr(get(arm.intervention), "ORIENTATION", 1)
     found = []
     for seed, replay in sorted(arm.runs.items()):
         if seed not in placebo or not replay.usable or not placebo[seed].usable:
@@ -57,13 +71,15 @@ def pair_effects(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: i
         without = compare.level(placebo[seed], stream, symptom, onset, orientation)
         treated = compare.level(replay, stream, symptom, onset, orientation)
         if without is not None and treated is not None:
-            found.append(compare.effect(without, treated, rule.CHANGES_LOSS))
+            found.append((without, treated))
     return found
 
 
 def placebo_failures(placebo: Mapping[int, Replay], symptom: str, onset: int) -> tuple[int, int]:
     """(failed, judged) of the runs without a change."""
     stream = compare.main_stream([placebo[seed] for seed in sorted(placebo)])
+    if stream is not None:
+        symptom = compare.reading(list(placebo.values()), stream, symptom, onset)
     levels = []
     for _, replay in sorted(placebo.items()):
         one = compare.level(replay, stream, symptom, onset) if replay.usable and stream else None
@@ -159,9 +175,14 @@ def _draft(
     draft.update(effect=mean, interval=(low, high), failed_with=(still, len(effects)))
     if len(effects) == 1:
         return {**draft, "reason": "one pair of runs has no interval; raise --seeds"}
-    # Beyond doubt by the interval; or gone in each pair, and by more than any two runs without a change differ.
+    # Beyond doubt by the interval; or gone in each pair, and by more than any two runs without a change differ, or with
+    # every treated run below every other: of three and three runs one order in twenty is like that by chance.
     beyond = low > 0 and still * 2 < len(effects)
-    if mean >= needed and (beyond or (not still and min(effects) > _noise(arm, placebo, symptom, onset))):
+    apart = not still and (
+        min(effects) > _noise(arm, placebo, symptom, onset)
+        or (len(effects) >= _APART and _all_below(arm, placebo, symptom, onset))
+    )
+    if mean >= needed and (beyond or apart):
         reason = f"without it the failure is gone: {mean:.0%} of the remaining loss"
         return {**draft, "state": "gone", "verdict": "confirmed", "reason": reason}
     if mean < needed and not getattr(get(arm.intervention), "SHOWN_IN_LOSS", True):
@@ -177,6 +198,19 @@ def _draft(
 def _changes(arm: Arm) -> tuple[str, ...]:
     """What the intervention changed in any of the runs."""
     return tuple(dict.fromkeys(line for run in arm.runs.values() for line in run.changes))
+
+
+def _all_below(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int) -> bool:
+    """Whether the worst run with the intervention ends below the best one without."""
+    pairs = _pairs(arm, placebo, symptom, onset)
+    relative = bool(arm.intervention) and get(str(arm.intervention)).CHANGES_LOSS
+
+    def end(one: compare.Level) -> float:
+        if one.non_finite:
+            return math.inf
+        return one.end / max(abs(one.first), 1e-30) if relative else one.end
+
+    return bool(pairs) and max(end(treated) for _, treated in pairs) < min(end(without) for without, _ in pairs)
 
 
 def _noise(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int) -> float:

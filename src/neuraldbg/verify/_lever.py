@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim import optimizer as optimizer_hooks
+from torch.overrides import TorchFunctionMode
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,17 @@ class Call:
         """Carry the call out with the present arguments."""
         return self._proceed(self.module, *self.arguments, **self.keywords)
 
+    def rehearse(self) -> Any:
+        """Carry the call out without a trace: no gradients, the random numbers and buffers as before."""
+        kept = [(buffer, buffer.detach().clone()) for buffer in self.module.buffers()]
+        devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
+        with torch.no_grad(), torch.random.fork_rng(devices=devices):
+            try:
+                return self.proceed()
+            finally:
+                for buffer, before in kept:
+                    buffer.copy_(before)
+
     def change_tensors(self, change: Callable[[Any, Tensor], Tensor]) -> None:
         """Replace every tensor among the arguments, also inside of lists, tuples and dicts.
 
@@ -88,6 +100,8 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
         self.acted = 0
         #: What it changed, in words, each once.
         self.changes: list[str] = []
+        #: What the program's loss is to be multiplied with to be in the unit that it has without the intervention.
+        self.unit = 1.0
         #: Rounds so far, counted by optimizer steps, or by backwards where no optimizer steps.
         self.step = 0
         self._rounds = Rounds()
@@ -95,6 +109,7 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
         self._outer: list[nn.Module] = []
         self._optimizers: weakref.WeakSet[Optimizer] | None = None
         self._names: dict[int, list[tuple[ModuleType, str]]] | None = None
+        self._elsewhere: _Elsewhere | None = None
 
     def __enter__(self) -> Lever:
         with contextlib.ExitStack() as stack:
@@ -123,12 +138,17 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Replace an attribute of a class or module by ``make(original)``; nothing happens where there is none.
 
-        A function of a module is also replaced wherever it was imported by name (``from torch import log``).
+        A function of a module is also replaced wherever it was imported by name (``from torch import log``), and one of
+        torch also where it is called by any other reference: an attribute, a table of activations, a closure.
         """
         original = getattr(owner, name, None)
         if original is None:
             return
         replacement = make(original)
+        if owner in (torch, torch.nn.functional, Tensor):
+            if self._elsewhere is None:
+                self._elsewhere = self._stack.enter_context(_Elsewhere())
+            replacement = self._elsewhere.add(original, replacement)
         with contextlib.suppress(AttributeError, TypeError):
             functools.update_wrapper(replacement, original)
         inherited = name not in vars(owner)
@@ -178,6 +198,11 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
             return __call__
 
         self.replace(nn.Module, "__call__", make)
+
+    @property
+    def inside_module(self) -> bool:
+        """Whether a module is being called; kept up to date once something acts around calls."""
+        return bool(self._outer)
 
     def before_model(self, act: Callable[[Call], None]) -> None:
         """``act(call)`` before every call of a model by the loop in which gradients are wanted."""
@@ -267,6 +292,35 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     yield parameter.grad
+
+
+class _Elsewhere(TorchFunctionMode):
+    """Replaces functions of torch that are called by a reference that no module holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._replacements: dict[Any, Callable[..., Any]] = {}
+        #: Replacements that are running: what they call is the original.
+        self._running = 0
+
+    def add(self, original: Any, replacement: Callable[..., Any]) -> Callable[..., Any]:
+        """Have calls of ``original`` go to ``replacement``; returns what is to stand in its place."""
+
+        def stand_in(*arguments: Any, **keywords: Any) -> Any:
+            self._running += 1
+            try:
+                return replacement(*arguments, **keywords)
+            finally:
+                self._running -= 1
+
+        with contextlib.suppress(TypeError):  # not hashable: reached by its name only
+            self._replacements[original] = stand_in
+        return stand_in
+
+    def __torch_function__(self, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+        if not self._running:
+            function = self._replacements.get(function, function)
+        return function(*arguments, **(keywords or {}))
 
 
 class Rounds:

@@ -17,10 +17,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from neuraldbg.verify._lever import Lever, Rounds, Target
+from neuraldbg.verify._resume import SEED_DISTANCE, CannotResume, Resume
 from neuraldbg.verify.interventions import intervene
 
-#: Distance between two seeds of one program.
-SEED_DISTANCE = 7_919
 _LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 #: What an allocator says when there is no memory left.
 _MEMORY = ("out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory")
@@ -40,6 +39,10 @@ class Plan:
     steps: int = 200
     #: Seconds after which it counts as hung.
     limit: float = 300.0
+    #: A snapshot to begin at, or "" to begin at the beginning.
+    snapshot: str = ""
+    #: Whether torch is asked for operations that give the same result each time.
+    deterministic: bool = False
 
     def data(self) -> dict[str, Any]:
         """As JSON-like content."""
@@ -85,9 +88,19 @@ class Enough(BaseException):
 class Meter:
     """Writes down every loss as the program computes it, before an intervention touches its backward."""
 
-    def __init__(self, replay: Replay, steps: int) -> None:
+    def __init__(
+        self,
+        replay: Replay,
+        steps: int,
+        waiting: Callable[[], bool] = lambda: False,
+        unit: Callable[[], float] = lambda: 1.0,
+    ) -> None:
         self._replay = replay
         self._steps = steps
+        #: What a loss is multiplied with, see ``Lever.unit``.
+        self._unit = unit
+        #: Whether rounds are being passed over, whose losses are none.
+        self._waiting = waiting
         self._rounds = Rounds()
         self._scale = 1.0
 
@@ -121,8 +134,11 @@ class Meter:
             step = self._rounds.backward(place)
             if step >= self._steps:
                 raise Enough
+            if self._waiting():
+                proceed(tensors)
+                return
             self._replay.places.setdefault("backward", _place(frame, whole=True))
-            value = float(root.detach()) / self._scale
+            value = float(root.detach()) / self._scale * self._unit()
             steps, values = self._replay.streams.setdefault(place, ([], []))
             steps.append(step)
             values.append(value if abs(value) < float("inf") else float("inf"))
@@ -186,14 +202,37 @@ def shifted_seeds(shift: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _deterministic() -> Iterator[None]:
+    """Operations that give the same result each time, where torch has them."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+
+
+@contextlib.contextmanager
 def at_work(plan: Plan, replay: Replay) -> Iterator[None]:
     """The seeds, the intervention and the meter of a plan, in that order: the meter sees what the program computes."""
     with contextlib.ExitStack() as stack:
-        stack.enter_context(shifted_seeds(plan.seed))
+        resume = Resume(plan.snapshot, plan.seed) if plan.snapshot else None
+        # Up to its snapshot a run is the one that was recorded; another seed goes another way from there.
+        stack.enter_context(shifted_seeds(0 if resume else plan.seed))
+        if plan.deterministic:
+            stack.enter_context(_deterministic())
         lever = None
         if plan.intervention is not None:
             lever = stack.enter_context(intervene(plan.intervention, plan.target, plan.strength))
-        stack.enter_context(Lever(Meter(replay, plan.steps).install, plan.target, 1.0))
+        if resume is not None:
+            stack.enter_context(Lever(resume.install, plan.target, 1.0))
+        meter = Meter(
+            replay,
+            plan.steps,
+            waiting=lambda: resume is not None and resume.waiting,
+            unit=lambda: 1.0 if lever is None else lever.unit,
+        )
+        stack.enter_context(Lever(meter.install, plan.target, 1.0))
         try:
             yield
         finally:
@@ -221,6 +260,9 @@ def carry_out(plan: Plan, train: Callable[[], Any]) -> Replay:
 def note_error(replay: Replay, error: BaseException) -> None:
     """Turn what a program raised into an outcome and a line."""
     if isinstance(error, SystemExit) and not error.code:
+        return
+    if isinstance(error, CannotResume):
+        replay.outcome, replay.error = "crashed", f"it could not begin at the snapshot: {error}"
         return
     text = f"{type(error).__name__}: {error}".splitlines()[0][:300]
     memory = isinstance(error, MemoryError) or any(word in str(error).lower() for word in _MEMORY)

@@ -2,7 +2,8 @@
 
 ## What it changes
 Parameters of the model that get a gradient and that no optimizer holds are added to the first group of the optimizer
-that steps. They are taken out again at the end.
+that steps. So are those of modules that run inside of the model's forward without being registered in it (in a Python
+list, say). They are taken out again at the end.
 
 ## Which causes it removes
 Parameters that were forgotten, or replaced after the optimizer was built.
@@ -12,6 +13,8 @@ Parameters without a gradient: those are frozen, unused or cut off, which are ot
 """
 
 from __future__ import annotations
+
+import torch
 
 from neuraldbg.verify._lever import Lever
 
@@ -24,10 +27,17 @@ CHANGES_LOSS = False
 
 def install(lever: Lever) -> None:
     roots = {}
-    lever.before_model(lambda call: roots.setdefault(id(call.module), call.module))
+
+    def around(call):
+        if torch.is_grad_enabled() and not isinstance(call.module, torch.nn.modules.loss._Loss):
+            # Also what is called inside: a module in a list is no part of the model that calls it.
+            roots.setdefault(id(call.module), call.module)
+        return call.proceed()
 
     def before(optimizer):
         add(lever, optimizer, roots.values())
+
+    lever.around_calls(around)
 
     lever.before_step(before)
 

@@ -2,8 +2,10 @@
 
 ## What it changes
 What goes into a logarithm, a square root, a division, a power, an exponential, an arc cosine and their like is clamped
-to where value and slope are finite: 1e-7 for a logarithm, 1e-12 under a root and under a fraction line, 80 for an
-exponential. Only where gradients are wanted.
+to where value and slope are finite: 1e-7 for a logarithm, 1e-12 under a root and under a fraction line, 10 for an
+exponential (that of 33 is 2e14, far below overflow and ruin all the same). The slope of an exponential is that at the
+limit, so that what is too large can come back. A softmax over nothing but masked scores, which divides zero by zero,
+gives equal parts. Only where gradients are wanted.
 
 ## Which causes it removes
 A logarithm of zero, the slope of a root at zero, a division by zero, an exponential that overflows.
@@ -13,6 +15,8 @@ Operations inside of torch's compiled functions, and division by an integer coun
 """
 
 from __future__ import annotations
+
+import math
 
 import torch
 from torch import Tensor
@@ -24,7 +28,7 @@ DO = "clamp the input of the operation"
 STRENGTHS: tuple[float, ...] = (1.0,)
 ALSO_CURES = 0.08
 CHANGES_LOSS = False
-_TINY, _UNDER_ROOT, _LARGEST = 1e-7, 1e-12, 80.0
+_TINY, _UNDER_ROOT, _LARGEST = 1e-7, 1e-12, 10.0
 #: Operation → (lowest, highest) input.
 DOMAINS = {
     "log": (_TINY, None),
@@ -58,12 +62,12 @@ def install(lever: Lever) -> None:
         if low is not None:
             outside |= tensor.detach() < low
         if high is not None:
-            if tensor.dtype == torch.float16 and high == _LARGEST:
-                high = 10.0
             outside |= tensor.detach() > high
         if not bool(outside.any()):
             return tensor
         lever.did(f"the input of {name} clamped")
+        if high == _LARGEST:
+            return tensor + (tensor.detach().clamp(low, high) - tensor.detach())
         return tensor.clamp(low, high)
 
     def make_for(name):
@@ -121,6 +125,37 @@ def install(lever: Lever) -> None:
 
         return function
 
+    def unmasked(scores, dim):
+        if not watched(scores) or scores.dim() == 0:
+            return scores
+        empty = (scores.detach() == -math.inf).all(dim=dim, keepdim=True)
+        if not bool(empty.any()):
+            return scores
+        lever.did("a softmax over nothing but masked scores")
+        return torch.where(empty, torch.zeros_like(scores), scores)
+
+    def softmax(original):
+        def function(tensor, *arguments, **keywords):
+            dim = arguments[0] if arguments else keywords.get("dim")
+            return original(unmasked(tensor, -1 if dim is None else dim), *arguments, **keywords)
+
+        return function
+
+    def attention(original):
+        def function(query, key, value, attn_mask=None, *arguments, **keywords):
+            if isinstance(attn_mask, Tensor) and torch.is_grad_enabled():
+                masked = ~attn_mask if attn_mask.dtype == torch.bool else attn_mask == -math.inf
+                empty = masked.all(dim=-1, keepdim=True)
+                if bool(empty.any()):
+                    lever.did("a softmax over nothing but masked scores")
+                    attn_mask = attn_mask | empty if attn_mask.dtype == torch.bool else attn_mask.masked_fill(empty, 0)
+            return original(query, key, value, attn_mask, *arguments, **keywords)
+
+        return function
+
+    lever.replace(torch.nn.functional, "scaled_dot_product_attention", attention)
+    for owner in (torch.nn.functional, torch, Tensor):
+        lever.replace(owner, "softmax", softmax)
     for owner in (torch, Tensor):
         for name in DOMAINS:
             lever.replace(owner, name, make_for(name))

@@ -1,7 +1,8 @@
 """Lower the dropout.
 
 ## What it changes
-No dropout drops more than a tenth: modules for the duration of the model's forward, functions at their call.
+No dropout drops more than a tenth, or anything at all where that is not enough: modules for the duration of the model's
+forward, functions at their call.
 
 ## Which causes it removes
 Dropout that removes nearly all of the signal.
@@ -19,7 +20,8 @@ from neuraldbg.verify._lever import Lever
 
 CAUSES: tuple[str, ...] = ("excessive_dropout",)
 DO = "drop at most a tenth"
-STRENGTHS: tuple[float, ...] = (0.1,)
+#: The largest share that is dropped.
+STRENGTHS: tuple[float, ...] = (0.1, 0.0)
 ALSO_CURES = 0.06
 CHANGES_LOSS = False
 FUNCTIONS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")

@@ -1,8 +1,10 @@
 """Normalize after each layer of the stack.
 
 ## What it changes
-The output of every hidden linear map, convolution and recurrent cell goes through a layer norm (no parameters of its
-own). The last one, which gives the model's output, is learned from the first forward and left as it is.
+The output of every hidden linear map, convolution and recurrent cell, and of every sigmoid and tanh, whose slope is
+small as well, goes through a layer norm (no parameters of its own). The last one, which gives the model's output, is
+learned from the first forward and left as it is. Where that is not enough against an explosion, the normalized output
+is multiplied by a fifth: what residual branches add up to stays small, and a plain stack does not see it.
 
 ## Which causes it removes
 A depth over which the signal or its gradient vanishes or explodes.
@@ -21,10 +23,11 @@ from neuraldbg.verify._lever import Lever
 
 CAUSES: tuple[str, ...] = ("exploding_depth", "vanishing_depth")
 DO = "normalize after each layer"
-STRENGTHS: tuple[float, ...] = (1.0,)
+STRENGTHS: tuple[float, ...] = (1.0, 0.2)
 ALSO_CURES = 0.25
 CHANGES_LOSS = False
 _LAYERS = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNCellBase)
+_FLAT = ("sigmoid", "tanh")
 
 
 def install(lever: Lever) -> None:
@@ -37,12 +40,11 @@ def install(lever: Lever) -> None:
         module = call.module
         if call.is_root:
             state["root"] = id(module)
-            latest.clear()
-            output = call.proceed()
             if state["root"] not in last:
-                last[state["root"]] = _producers(output, latest)
-            latest.clear()
-            return output
+                latest.clear()
+                last[state["root"]] = _producers(call.rehearse(), latest)
+                latest.clear()
+            return call.proceed()
         output = call.proceed()
         if not isinstance(module, _LAYERS):
             return output
@@ -54,13 +56,30 @@ def install(lever: Lever) -> None:
         if id(module) in learned:
             return output
         first = output[0] if isinstance(output, tuple) else output
-        dimensions = first.shape[1:] if isinstance(module, nn.modules.conv._ConvNd) else first.shape[-1:]
-        if len(dimensions) == 0 or dimensions.numel() < 2:
-            return output
-        lever.did("a layer norm after each hidden layer")
-        normed = torch.nn.functional.layer_norm(first, dimensions)
+        normed = normalized(first, isinstance(module, nn.modules.conv._ConvNd), lever.strength)
         return (normed, *output[1:]) if isinstance(output, tuple) else normed
 
+    def normalized(tensor, image, factor=1.0):
+        dimensions = tensor.shape[1:] if image else tensor.shape[-1:]
+        if len(dimensions) == 0 or dimensions.numel() < 2:
+            return tensor
+        lever.did("a layer norm after each hidden layer")
+        return torch.nn.functional.layer_norm(tensor, dimensions) * factor
+
+    def make(original):
+        def activation(tensor, *arguments, **keywords):
+            output = original(tensor, *arguments, **keywords)
+            hidden = lever.inside_module and last.get(state["root"]) is not None and isinstance(output, Tensor)
+            # One value per sample is a gate or an answer.
+            if not hidden or not output.requires_grad or output.dim() < 2 or lever.target.cause == "exploding_depth":
+                return output
+            return normalized(output, output.dim() == 4)
+
+        return activation
+
+    for name in _FLAT:
+        for owner in (torch.nn.functional, torch, Tensor):
+            lever.replace(owner, name, make)
     lever.around_calls(around)
 
 

@@ -2,7 +2,7 @@
 
 ## What it changes
 Every step of every optimizer runs with its learning rate multiplied by ten; where that is not
-enough, by a hundred, then by a thousand.
+enough, by a hundred, a thousand, ten thousand.
 
 ## Which causes it removes
 A learning rate that is too low.
@@ -17,7 +17,7 @@ from neuraldbg.verify._lever import Lever
 
 CAUSES: tuple[str, ...] = ("learning_rate_too_low",)
 DO = "multiply the learning rate"
-STRENGTHS: tuple[float, ...] = (10.0, 100.0, 1000.0)
+STRENGTHS: tuple[float, ...] = (10.0, 100.0, 1000.0, 10_000.0)
 ALSO_CURES = 0.25
 CHANGES_LOSS = False
 

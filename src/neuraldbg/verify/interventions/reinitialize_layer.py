@@ -2,7 +2,9 @@
 
 ## What it changes
 Before its first forward, the layer of the hypothesis gets the initial weights that torch gives its type, and so does
-every other layer whose weights are as far from them: three times larger or smaller, or all equal. The weights that were
+every other layer whose weights are as far from them: three times larger, three times smaller, or all equal, as the
+hypothesis says. Against weights that are too small, where that is not enough, they are made √6 times larger, which is
+the initialization that keeps the signal's size through a stack of ReLUs (He et al. 2015). The weights that were
 replaced come back at the end of the block.
 
 ## Which causes it removes
@@ -23,7 +25,7 @@ from neuraldbg.verify._lever import Lever
 
 CAUSES: tuple[str, ...] = ("init_too_large", "init_too_small", "symmetric_init")
 DO = "use the standard initialization"
-STRENGTHS: tuple[float, ...] = (1.0,)
+STRENGTHS: tuple[float, ...] = (1.0, 6**0.5)
 ALSO_CURES = 0.08
 CHANGES_LOSS = False
 _FAR = 3.0
@@ -51,18 +53,25 @@ def standard(module: nn.Module, name: str, parameter: torch.Tensor) -> torch.Ten
     return nn.init.kaiming_uniform_(fresh, a=math.sqrt(5))
 
 
-def is_far(parameter: torch.Tensor, fresh: torch.Tensor) -> bool:
-    """Whether weights are of another size than standard ones, or all equal; for a unit, also equal rows."""
+def is_far(parameter: torch.Tensor, fresh: torch.Tensor, cause: str = "") -> bool:
+    """Whether weights are of another size than standard ones, or all equal; for a unit, also equal rows.
+
+    ``cause`` says which of the three counts; all of them by default.
+    """
     if parameter.numel() < 2 or not parameter.is_floating_point():
         return False
-    now, usual = float(parameter.detach().float().std()), float(fresh.float().std())
+    # Root mean square, not spread: weights that are all nine are too large, too.
+    now, usual = (float(tensor.detach().float().square().mean().sqrt()) for tensor in (parameter, fresh))
     if usual == 0:
         return False
     if parameter.dim() >= 2 and parameter.shape[0] > 1:
         rows = parameter.detach().flatten(1)
-        if bool((rows == rows[:1]).all()):
+        if cause != "init_too_large" and bool((rows == rows[:1]).all()):
             return True
-    return now > _FAR * usual or now < usual / _FAR
+    too_large, too_small = now > _FAR * usual, now < usual / _FAR
+    return {"init_too_large": too_large, "init_too_small": too_small, "symmetric_init": too_small}.get(
+        cause, too_large or too_small
+    )
 
 
 def install(lever: Lever) -> None:
@@ -80,12 +89,13 @@ def install(lever: Lever) -> None:
                         continue
                     fresh = standard(module, name, parameter)
                     weights = parameter.dim() >= 2
-                    if weights and not is_far(parameter, fresh):
+                    if weights and not is_far(parameter, fresh, lever.target.cause):
                         continue
                     if not weights and not _bias_is_far(parameter, fresh):
                         continue
                     before = parameter.detach().clone()
-                    parameter.copy_(fresh)
+                    larger = weights and lever.target.cause == "init_too_small"
+                    parameter.copy_(fresh * lever.strength if larger else fresh)
                     lever.did(f"'{path}.{name}' drawn anew".replace("'.", "'"))
                     lever.on_exit(lambda parameter=parameter, before=before: _put_back(parameter, before))
 

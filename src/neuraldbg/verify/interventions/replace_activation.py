@@ -2,8 +2,9 @@
 
 ## What it changes
 Against dying units every hidden ReLU becomes a leaky one; against saturation every hidden sigmoid or tanh becomes a
-leaky ReLU (which has no flat region); against a wrong output activation the last one is left out. Modules and functions
-alike. Which activation is the last is learned from the model's first forward, which runs as it is.
+leaky ReLU (which has no flat region), and scores that drive a hidden softmax into its flat region are divided by their
+spread; against a wrong output activation the last one is left out. Modules and functions alike. Which activation is the
+last is learned from a rehearsal of the model's first forward.
 
 ## Which causes it removes
 Dying ReLUs, saturating activations, an output activation that can't reach the targets.
@@ -25,6 +26,9 @@ STRENGTHS: tuple[float, ...] = (1.0,)
 ALSO_CURES = 0.1
 CHANGES_LOSS = False
 _RELU = ("relu", "relu_", "relu6", "clamp_min")
+_SOFTMAX = ("softmax", "_softmax")
+#: Spread of a softmax's scores above which it picks one and passes next to no gradient.
+_WIDE = 3.0
 _FLAT = ("sigmoid", "tanh", "hardtanh", "hardsigmoid", "softsign", "sigmoid_", "tanh_")
 
 
@@ -35,7 +39,7 @@ def install(lever: Lever) -> None:
     elif lever.target.cause == "dying_relu":
         names = _RELU
     elif lever.target.cause == "saturating_activation":
-        names = _FLAT
+        names = (*_FLAT, *_SOFTMAX)
     else:
         names = _RELU + _FLAT
     #: Root → index of the activation call that gives the model's output; None where there is none.
@@ -47,13 +51,14 @@ def install(lever: Lever) -> None:
         if not call.is_root:
             return call.proceed()
         key = id(call.module)
-        state["index"], state["root"] = 0, key
-        made.clear()
+        state["root"] = key
         try:
-            output = call.proceed()
             if key not in last:
-                last[key] = _position(output, made)
-            return output
+                state["index"] = 0
+                made.clear()
+                last[key] = _position(call.rehearse(), made)
+            state["index"] = 0
+            return call.proceed()
         finally:
             state["root"] = None
             made.clear()
@@ -77,6 +82,12 @@ def install(lever: Lever) -> None:
                     if output_only:
                         lever.did(f"the {name} of the output left out")
                         return tensor
+                    if name in _SOFTMAX:
+                        state["inside"] = True
+                        try:
+                            return original(_narrowed(tensor, lever), *arguments, **keywords)
+                        finally:
+                            state["inside"] = False
                     lever.did(f"{name} replaced by a leaky ReLU")
                     return torch.where(tensor > 0, tensor, tensor * 0.2)
                 # One activation may be written in terms of another; the outer one counts.
@@ -97,6 +108,17 @@ def install(lever: Lever) -> None:
         for owner in (torch.nn.functional, torch, Tensor):
             lever.replace(owner, name, make_for(name))
     lever.around_calls(around)
+
+
+def _narrowed(scores: Tensor, lever: Lever) -> Tensor:
+    """Scores with their spread brought to one where it is wide; those that a mask took out stay out."""
+    values = scores.detach()
+    values = values[torch.isfinite(values) & (values > -1e4)]
+    spread = float(values.std()) if values.numel() > 1 else 0.0
+    if not spread > _WIDE:
+        return scores
+    lever.did("the scores of a softmax divided by their spread")
+    return scores / spread
 
 
 def _position(output: object, made: list[Tensor]) -> int | None:

@@ -2,14 +2,15 @@
 
 ## What it changes
 What a ``DataLoader`` gives while gradients are wanted goes through a buffer of 64 batches whose rows are shuffled among
-them. The batches keep their sizes.
+them. The batches keep their sizes. A tensor of data that the loop slices by hand (``x[i : i + 32]``, outside of any
+module) is read through a permutation of its rows that is the same for all tensors of that length.
 
 ## Which causes it removes
 Batches that are ordered by class or by value.
 
 ## What it can't do
-A loop that slices its tensors by hand shows no order that could be changed from outside. Batches that are not made of
-tensors with one row per sample pass as they are.
+Batches that are not made of tensors with one row per sample pass as they are. A long sequence that is cut into windows
+is torn apart, which helps no loss.
 """
 
 from __future__ import annotations
@@ -41,7 +42,34 @@ def install(lever: Lever) -> None:
 
         return __iter__
 
+    orders: dict[int, torch.Tensor] = {}
+
+    def make_item(original):
+        def __getitem__(tensor, index):
+            first = index[0] if isinstance(index, tuple) and index else index
+            if not lever.inside_module and isinstance(first, slice) and _is_batch(tensor, first):
+                rows = len(tensor)
+                if rows not in orders:
+                    orders[rows] = torch.randperm(rows, generator=generator)
+                    lever.did(f"slices of {rows} rows shuffled")
+                chosen = original(orders[rows], first).to(tensor.device)
+                return original(tensor, (chosen, *index[1:]) if isinstance(index, tuple) else chosen)
+            return original(tensor, index)
+
+        return __getitem__
+
+    lever.around_calls(lambda call: call.proceed())
     lever.replace(DataLoader, "__iter__", make)
+    lever.replace(Tensor, "__getitem__", make_item)
+
+
+def _is_batch(tensor, index):
+    """Whether a slice takes a small part of the rows of some data."""
+    if tensor.dim() == 0 or tensor.requires_grad or index.step not in (None, 1):
+        return False
+    rows = len(tensor)
+    start, stop, _ = index.indices(rows)
+    return 0 < stop - start <= rows / 4 and rows >= 16
 
 
 def _shuffled(batches, window, generator, lever):

@@ -37,6 +37,13 @@ class Scale:
         self.sum = self.squares = None
         self.out_of_scale = None
 
+    @property
+    def spread(self) -> float:
+        """Root mean variance over the features that vary."""
+        variance = (self.squares / self.count - (self.sum / self.count).square()).clamp_min(0)
+        varying = variance[variance > 0]
+        return float(varying.mean().sqrt()) if varying.numel() else 1.0
+
     def apply(self, tensor: torch.Tensor, learn: bool) -> torch.Tensor:
         dimensions = [d for d in range(tensor.dim()) if d != (1 if tensor.dim() == 4 else tensor.dim() - 1) or d == 0]
         values = tensor.detach().double()

@@ -8,8 +8,8 @@ spread 1 with the statistics of the first batches.
 Regression targets that are out of scale.
 
 ## What it can't do
-A loss that is written by hand shows no target; and the loss's value is another one afterwards, so that runs are
-compared relative to their own beginning.
+A loss that is written by hand shows no target. The loss is compared in the target's own unit: what the program computes
+is multiplied by the variance (squared losses) or the spread (absolute ones).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ CAUSES: tuple[str, ...] = ("unscaled_target",)
 DO = "standardize the targets"
 STRENGTHS: tuple[float, ...] = (1.0,)
 ALSO_CURES = 0.05
-CHANGES_LOSS = True
+CHANGES_LOSS = False
+_SQUARED = ("mse_loss",)
 LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
 
@@ -40,6 +41,7 @@ def install(lever: Lever) -> None:
                         changed = scale.apply(target, learn=torch.is_grad_enabled())
                         if changed is not target:
                             lever.did("targets standardized")
+                            lever.unit = scale.spread**2 if name in _SQUARED else scale.spread
                         target = changed
                 return original(input, target, *arguments, **keywords)
 

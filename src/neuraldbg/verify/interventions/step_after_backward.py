@@ -3,7 +3,8 @@
 ## What it changes
 An optimizer that never steps, or whose gradients were cleared four times without a step, takes a step after each
 backward from then on, and its gradients are cleared. Gradients that are kept over several backwards and then used, as
-with accumulation, are left alone.
+with accumulation, are left alone. An optimizer that steps without any gradient, because it holds the parameters of
+another model, gets those that have one.
 
 ## Which causes it removes
 A missing ``optimizer.step()``.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import torch
 
 from neuraldbg.verify._lever import Lever
+from neuraldbg.verify.interventions.add_missing_parameters import add
 
 CAUSES: tuple[str, ...] = ("missing_optimizer_step",)
 DO = "step after each backward"
@@ -73,6 +75,14 @@ def install(lever: Lever) -> None:
             optimizer.zero_grad(set_to_none=True)
             lever.did(f"{type(optimizer).__name__} stepped")
 
+    roots = {}
+
+    def before(optimizer):
+        if not any(True for _ in lever.gradients(optimizer)):
+            add(lever, optimizer, roots.values())
+
+    lever.before_model(lambda call: roots.setdefault(id(call.module), call.module))
+    lever.before_step(before)
     lever.after_step(stepped)
     lever.replace(torch.amp.GradScaler, "scale", scaled)
     lever.around_backward(backward)
