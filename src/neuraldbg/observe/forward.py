@@ -179,7 +179,7 @@ class ForwardObserver:
         self._kept.append(main)
         if call == 0 or call == last:
             if call == 0:
-                self._measure(module, place, args, main)
+                self._measure(module, place, args, main, activations.beside(output, main))
             # A leaf is the user's own parameter: a hook on it would be copied and saved with the model.
             if main.grad_fn is not None:
                 quantity = "module.output_gradient_norm" if call == last else "module.first_call_gradient_norm"
@@ -188,13 +188,13 @@ class ForwardObserver:
                 with contextlib.suppress(RuntimeError):
                     self._hooks.append(main.register_hook(hook))
 
-    def _measure(self, module: nn.Module, place: int, args: Any, main: Tensor) -> None:
+    def _measure(self, module: nn.Module, place: int, args: Any, main: Tensor, others: list[Tensor]) -> None:
         pending = self._recorder.pending
         batch = self._batch
-        if batch.takes(main):
+        if batch.takes(main) and not others:
             batch.output(place, main, activations.channel_dimension(module, main))
         else:
-            activations.measure_output(pending, place, module, main, self._offset)
+            activations.measure_output(pending, place, module, main, self._offset, others)
         kind = kind_of(module)
         first = next((t for t in activations.tensors_in(args) if kernels.is_number_tensor(t)), None)
         if first is not None and kind in ("linear", "convolution", "norm", "recurrent", "activation", "attention"):
