@@ -182,7 +182,7 @@ def train(program: Program, steps: int, each: Callable[[int, nn.Module, Tensor],
                 break
             if found["bad_loss"] is None and not torch.isfinite(loss.detach()):
                 found["bad_loss"] = index
-        found["last"] = float(loss)
+        found["last"] = loss.item()
     found["seconds"] = time.thread_time() - begin
     found["warned"] = sorted({str(warning.message).strip().splitlines()[-1].strip() for warning in caught})
     return found

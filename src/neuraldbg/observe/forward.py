@@ -168,7 +168,7 @@ class ForwardObserver:
             if has_mode(module) or outermost:
                 recorder.add("module.training", place, float(module.training))
             recorder.add("module.output_requires_grad", place, float(main.requires_grad))
-            read = next((t for t in activations.tensors_in(args) if kernels.is_number_tensor(t)), None)
+            read = next(activations.readable_in(args), None)
             if read is not None:
                 recorder.add("module.input_requires_grad", place, float(read.requires_grad))
             if main.dtype in (torch.float16, torch.bfloat16):
@@ -179,7 +179,8 @@ class ForwardObserver:
         self._kept.append(main)
         if call == 0 or call == last:
             if call == 0:
-                self._measure(module, place, args, main, activations.beside(output, main))
+                others = [kernels.local(tensor) for tensor in activations.beside(output, main)]
+                self._measure(module, place, args, kernels.local(main), others)
             # A leaf is the user's own parameter: a hook on it would be copied and saved with the model.
             if main.grad_fn is not None:
                 quantity = "module.output_gradient_norm" if call == last else "module.first_call_gradient_norm"
@@ -196,7 +197,8 @@ class ForwardObserver:
         else:
             activations.measure_output(pending, place, module, main, self._offset, others)
         kind = kind_of(module)
-        first = next((t for t in activations.tensors_in(args) if kernels.is_number_tensor(t)), None)
+        read = next(activations.readable_in(args), None)
+        first = None if read is None else kernels.local(read)
         if first is not None and kind in ("linear", "convolution", "norm", "recurrent", "activation", "attention"):
             if batch.takes(first):
                 batch.input(place, first)
@@ -244,7 +246,8 @@ class ForwardObserver:
             for tensor in list(activations.tensors_in(value))[:2]:
                 if tensor.requires_grad or tensor.numel() == 0 or tensor.is_complex() or is_functional(tensor):
                     continue
-                if tensor.layout != torch.strided or tensor.device.type == "meta":
+                tensor = kernels.local(tensor)
+                if tensor.layout != torch.strided or tensor.device.type == "meta" or tensor.numel() == 0:
                     continue
                 place = self._recorder.place(
                     kind, f"{path}[{name}]" if path else f"[{name}]", {"argument": name, "module": path}
@@ -298,7 +301,7 @@ class ForwardObserver:
             main = activations.main_output(output)
             if main is not None and not is_functional(main):
                 place = self._place(module, path)
-                values = kernels.flat(main)
+                values = kernels.flat(kernels.local(main))
                 self._recorder.add("evaluation.output_std", place, values.std(correction=0))
 
     @property

@@ -52,6 +52,11 @@ def tensors_in(value: Any, depth: int = 3) -> Iterator[Tensor]:
             yield from tensors_in(getattr(value, field.name, None), depth - 1)
 
 
+def readable_in(value: Any) -> Iterator[Tensor]:
+    """The dense floating tensors among them; of one that is spread over processes a part may be read."""
+    return (tensor for tensor in tensors_in(value) if _is_readable(tensor))
+
+
 def main_output(output: Any) -> Tensor | None:
     """The floating tensor of an output that stands for it: the first one, with these taken first.
 
@@ -59,10 +64,10 @@ def main_output(output: Any) -> Tensor | None:
     not one row that was expanded over the batch.
     """
     if isinstance(output, Tensor):
-        return output if kernels.is_number_tensor(output) else None
+        return output if _is_readable(output) else None
     best, most = None, -1
     for tensor in tensors_in(output):
-        if not kernels.is_number_tensor(tensor):
+        if not _is_readable(tensor):
             continue
         worth = 4 * (tensor.dim() > 0) + 2 * (tensor.grad_fn is not None) + (not _repeats_a_row(tensor))
         if worth > most:
@@ -70,6 +75,10 @@ def main_output(output: Any) -> Tensor | None:
         if most == 7:
             break
     return best
+
+
+def _is_readable(tensor: Tensor) -> bool:
+    return kernels.is_number_tensor(kernels.local(tensor))
 
 
 def _repeats_a_row(tensor: Tensor) -> bool:
@@ -84,7 +93,7 @@ def beside(output: Any, main: Tensor) -> list[Tensor]:
         tensor
         for tensor in tensors_in(output)
         if tensor is not main
-        and kernels.is_number_tensor(tensor)
+        and _is_readable(tensor)
         and tensor.dim() > 1
         and tensor.shape[0] == main.shape[0]
         and tensor.grad_fn is not None
@@ -144,6 +153,7 @@ def gradient_hook(
     def hook(gradient: Tensor) -> None:
         enter()
         try:
+            gradient = kernels.local(gradient)
             if gradient.layout == torch.strided and gradient.numel() > 0:
                 pending.add(quantity, place, torch.linalg.vector_norm(gradient.detach(), dtype=_accumulator(gradient)))
         except Exception:
