@@ -68,29 +68,36 @@ train("moved", moved_step=4, steps=40)
 from torch.distributed.device_mesh import init_device_mesh
 mesh = init_device_mesh("cpu", (2,))
 
-def train_parts(name, model, batch_of, steps=12):
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    os.makedirs(name, exist_ok=True)
-    with NeuralDbg(model, path=f"{name}/rank{rank}.ndbg"):
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
+
+def train_parts(name, make, batch_of, steps=12):
+    def loop(model):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
         generator = torch.Generator().manual_seed(1)
         for step in range(steps):
             inputs = batch_of(torch.randn(16, 6, generator=generator))
             optimizer.zero_grad()
             nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True)).backward()
             optimizer.step()
-
-def network():
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
+    watched, plain = make(network()), make(network())
+    os.makedirs(name, exist_ok=True)
+    with NeuralDbg(watched, path=f"{name}/rank{rank}.ndbg"):
+        loop(watched)
+    loop(plain)
+    for one, other in zip(watched.parameters(), plain.parameters()):
+        assert torch.equal(one.to_local(), other.to_local())
 
 if hasattr(torch.distributed.fsdp, "fully_shard"):
-    model = network()
-    torch.distributed.fsdp.fully_shard(model, mesh=mesh)
-    train_parts("sharded", model, lambda inputs: inputs[rank * 8 : rank * 8 + 8])
+    def shard(model):
+        torch.distributed.fsdp.fully_shard(model, mesh=mesh)
+        return model
+    train_parts("sharded", shard, lambda inputs: inputs[rank * 8 : rank * 8 + 8])
 
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-model = parallelize_module(network(), mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
-train_parts("tensor_parallel", model, lambda inputs: inputs)
+plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
+train_parts("tensor_parallel", lambda model: parallelize_module(model, mesh, plan), lambda inputs: inputs)
 dist.destroy_process_group()
 """
 
