@@ -325,10 +325,11 @@ def main() -> int:
         if "raised" not in cells[3] and not cells[2].startswith("step"):
             for tool in TOOLS:
                 costs[tool].append(seconds[tool] / seconds["bare"])
+    print()
     for tool, ratios in costs.items():
         if ratios:
             print(
-                f"cost of {tool}: {sorted(ratios)[len(ratios) // 2]:.2f} of a bare run (median of {len(ratios)} runs)"
+                f"- cost of {tool}: {sorted(ratios)[len(ratios) // 2]:.2f} of a bare run (median of {len(ratios)} runs)"
             )
     return 0
 
