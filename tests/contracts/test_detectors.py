@@ -37,7 +37,19 @@ def odd_runs():
     nothing = {name: {place: [math.nan] * 30 for place in by} for name, by in healthy.items()}
     infinite = {name: {place: [math.inf] * 30 for place in by} for name, by in healthy.items()}
     zero = {name: {place: [0.0] * 30 for place in by} for name, by in healthy.items()}
+    ends = {
+        name: {
+            place: [*list(values)[:40], *[math.inf] * 20]
+            for place, values in by.items()
+            if not isinstance(values, dict)
+        }
+        for name, by in healthy.items()
+    }
+    deep = {f"layer{index}": [0.3**index] * 40 + [math.inf] * 20 for index in range(9)}
+    growing = {"module.output_gradient_norm": deep, "module.output_std": deep, "module.output_batch_spread": deep}
     yield "empty", Run(trace())
+    yield "ends infinite", Run(trace(ends, flow="fc1 -> act -> fc2 -> out -> <loss>"))
+    yield "deep, ends infinite", run_with(growing, flow=" -> ".join([*deep, "<loss>"]))
     yield "one row", Run(trace(first, flow="fc1 -> act -> out -> <loss>"))
     yield "all NaN", Run(trace(nothing, flow="fc1 -> act -> out -> <loss>"))
     yield "all infinite", Run(trace(infinite, flow="fc1 -> act -> out -> <loss>"))

@@ -101,27 +101,3 @@ def test_ignite_lets_an_exception_through(hooks_left):
         trainer.run(loader(), max_epochs=1)
     assert hooks_left() == 0
     assert read_trace(watching.debugger.path).facts("run.exception")[0].data["message"] == "planted"
-
-
-def test_tensorboard_shows_the_verdict(tmp_path):
-    pytest.importorskip("tensorboard", reason="the package tensorboard is not installed")
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    from torch.utils.tensorboard import SummaryWriter
-
-    from neuraldbg.integrations.tensorboard import write_diagnosis
-
-    model = network()
-    optimizer = torch.optim.SGD(model.parameters(), lr=30.0)
-    with NeuralDbg(model) as debugger:
-        for _ in range(4):
-            for inputs, targets in loader():
-                optimizer.zero_grad()
-                nn.functional.mse_loss(model(inputs), targets).backward()
-                optimizer.step()
-    with SummaryWriter(str(tmp_path / "board")) as writer:
-        write_diagnosis(debugger.diagnosis(), writer)
-    read = EventAccumulator(str(tmp_path / "board"))
-    read.Reload()
-    verdict = read.Tensors("neuraldbg/verdict/text_summary")[0].tensor_proto.string_val[0].decode()
-    assert "FAILED" in verdict
-    assert f"neuraldbg/confidence/{debugger.explain_failure()[0].cause}" in read.Tags()["scalars"]

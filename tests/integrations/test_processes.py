@@ -17,6 +17,8 @@ if not torch.distributed.is_available() or not torch.distributed.is_gloo_availab
 
 from helpers.command_line import environment  # noqa: E402
 from neuraldbg.cli._ranks import judge_together, traces_of_last_run  # noqa: E402
+from neuraldbg.cli.explain import command  # noqa: E402
+from neuraldbg.measures.ranks import merged  # noqa: E402
 from neuraldbg.trace_store.reader import read_trace  # noqa: E402
 
 #: Three trainings in one launch, for each process has to import torch: healthy, NaN on rank 1, a replica that is moved.
@@ -63,21 +65,39 @@ for one, other in zip(watched.state_dict().values(), plain.state_dict().values()
 train("nan", bad_step=7, steps=30)
 train("moved", moved_step=4, steps=40)
 
-if hasattr(torch.distributed, "fsdp") and hasattr(torch.distributed.fsdp, "fully_shard"):
-    from torch.distributed.device_mesh import init_device_mesh
-    mesh = init_device_mesh("cpu", (2,))
+from torch.distributed.device_mesh import init_device_mesh
+mesh = init_device_mesh("cpu", (2,))
+
+def network():
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
-    torch.distributed.fsdp.fully_shard(model, mesh=mesh)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    os.makedirs("sharded", exist_ok=True)
-    with NeuralDbg(model, path=f"sharded/rank{rank}.ndbg"):
+    return nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
+
+def train_parts(name, make, batch_of, steps=12):
+    def loop(model):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
         generator = torch.Generator().manual_seed(1)
-        for step in range(12):
-            inputs = torch.randn(16, 6, generator=generator)[rank * 8 : rank * 8 + 8]
+        for step in range(steps):
+            inputs = batch_of(torch.randn(16, 6, generator=generator))
             optimizer.zero_grad()
             nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True)).backward()
             optimizer.step()
+    watched, plain = make(network()), make(network())
+    os.makedirs(name, exist_ok=True)
+    with NeuralDbg(watched, path=f"{name}/rank{rank}.ndbg"):
+        loop(watched)
+    loop(plain)
+    for one, other in zip(watched.parameters(), plain.parameters()):
+        assert torch.equal(one.to_local(), other.to_local())
+
+if hasattr(torch.distributed.fsdp, "fully_shard"):
+    def shard(model):
+        torch.distributed.fsdp.fully_shard(model, mesh=mesh)
+        return model
+    train_parts("sharded", shard, lambda inputs: inputs[rank * 8 : rank * 8 + 8])
+
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
+train_parts("tensor_parallel", lambda model: parallelize_module(model, mesh, plan), lambda inputs: inputs)
 dist.destroy_process_group()
 """
 
@@ -107,13 +127,74 @@ if __name__ == "__main__":
 """
 
 
-def torchrun(folder: Path, *program: str) -> subprocess.CompletedProcess[str]:
+#: Four replicas: their norms, a bad batch on rank 2, and a learning rate that is too high for all of them.
+FOUR = """
+import os, torch, torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from neuraldbg import NeuralDbg
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+for name, rate, bad_step, steps in (("healthy", 0.05, -1, 12), ("nan", 0.05, 9, 30), ("rate", 3.0, -1, 40)):
+    torch.manual_seed(0)
+    model = DistributedDataParallel(nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    generator = torch.Generator().manual_seed(1)
+    os.makedirs(name, exist_ok=True)
+    with NeuralDbg(model, path=f"{name}/rank{rank}.ndbg"):
+        for step in range(steps):
+            inputs = torch.randn(16, 6, generator=generator)[rank * 4 : rank * 4 + 4]
+            targets = inputs.sum(1, keepdim=True)
+            if step == bad_step and rank == 2:
+                inputs = inputs.clone()
+                inputs[1, 4] = float("nan")
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(inputs), targets).backward()
+            optimizer.step()
+dist.destroy_process_group()
+"""
+
+#: Started without torchrun, which would end the rank that is left. Nothing but our own exchange joins the ranks.
+LEFT_ALONE = """
+import os, signal, sys, torch, torch.distributed as dist
+from torch import nn
+from neuraldbg import NeuralDbg
+from neuraldbg.integrations.distributed import compare_ranks
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+model = nn.Linear(6, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+with NeuralDbg(model, path=f"rank{rank}.ndbg") as debugger, compare_ranks(debugger, model, every=2, timeout_seconds=20):
+    for step in range(40):
+        inputs = torch.ones(4, 6)
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True)).backward()
+        optimizer.step()
+        if step == 10 and rank == 1:
+            import time
+            time.sleep(1.5)
+            os.kill(os.getpid(), signal.SIGKILL)
+print("trained on")
+sys.stdout.flush()
+os._exit(0)  # the process group of two has lost a member, and would wait for it
+"""
+
+
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return int(probe.getsockname()[1])
+
+
+def torchrun(folder: Path, *program: str, processes: int = 2) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1",
-         "--master-port", str(port), *program],
+        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-addr",
+         "127.0.0.1", "--master-port", str(free_port()), *program],
         cwd=folder, env=environment(), capture_output=True, text=True, timeout=400, check=False,
     )  # fmt: skip
 
@@ -163,6 +244,45 @@ def test_norms_of_shards_add_up_to_those_of_one_process(trained, norms):
     np.testing.assert_allclose(np.sqrt((parts**2).sum(axis=0)), norms, rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["sharded", "tensor_parallel"])
+def test_merged_norms_are_those_of_one_process(trained, norms, kind):
+    if not (trained / kind).exists():
+        pytest.skip("this torch has no fully_shard")
+    _, diagnosis, whole = judge_together(traces_of_last_run(trained / kind))
+    steps, seen = whole.scalar("gradient.norm")
+    assert steps.tolist() == list(range(12))
+    np.testing.assert_allclose(seen, norms, rtol=1e-4)
+    assert any(note.startswith("gradient norm over all parts: ") for note in diagnosis.notes)
+
+
+def test_a_parameter_that_every_rank_holds_is_counted_once(trained):
+    traces = [read_trace(path) for path in traces_of_last_run(trained / "tensor_parallel")]
+    assert not any(trace.facts("observer.failure") for trace in traces)
+    shards = {place.name: place.details["shard"] for place in traces[0].places if "shard" in place.details}
+    # The bias of the second layer belongs to the sum over both ranks, and each holds all of it.
+    assert shards["2.bias"] == {"ranks": 2, "copies": 2}
+    assert shards["0.weight"] == shards["2.weight"] == {"ranks": 2, "copies": 1}
+    whole = merged(traces)
+    for trace in traces:
+        own = trace.series("parameter.gradient_norm").column("2.bias")[1]
+        np.testing.assert_allclose(whole.series("parameter.gradient_norm").column("2.bias")[1], own)
+    part = traces[0].series("parameter.weight_norm").column("0.weight")[1]
+    assert (whole.series("parameter.weight_norm").column("0.weight")[1] > 1.05 * part).all()
+
+
+def test_a_part_without_a_trace_leaves_no_norm_that_is_too_small(trained):
+    whole = merged([read_trace(traces_of_last_run(trained / "tensor_parallel")[0])])
+    assert not whole.series("gradient.norm")
+    assert "0.weight" not in whole.series("parameter.gradient_norm").names
+
+
+def test_explain_of_a_folder_names_the_rank(trained, capsys):
+    assert command(str(trained / "nan")) == 1
+    said = capsys.readouterr().out
+    assert "of 2 ranks, this is rank 1, at which the failure began" in said
+    assert "NaN" in said
+
+
 def test_the_rank_and_step_of_a_bad_batch_are_named(trained):
     path, diagnosis, _ = judge_together(traces_of_last_run(trained / "nan"))
     assert path.name == "rank1.ndbg"
@@ -192,3 +312,54 @@ def test_a_killed_rank_leaves_a_trace_and_a_loader_leaves_none(tmp_path):
     assert 40 <= killed.steps <= 60
     _, diagnosis, _ = judge_together(paths)
     assert diagnosis.notes[0].startswith("of 2 ranks, this is rank ")
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("four")
+    (folder / "train.py").write_text(FOUR, encoding="utf-8")
+    done = torchrun(folder, "train.py", processes=4)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return folder
+
+
+def test_four_ranks_have_the_norms_of_one_process(four, norms):
+    paths = traces_of_last_run(four / "healthy")
+    assert len(paths) == 4
+    _, diagnosis, whole = judge_together(paths)
+    np.testing.assert_allclose(whole.scalar("gradient.norm")[1], norms, rtol=1e-4)
+    assert diagnosis.outcome != "failed"
+
+
+def test_the_bad_rank_of_four_is_named(four):
+    path, diagnosis, _ = judge_together(traces_of_last_run(four / "nan"))
+    assert (path.name, diagnosis.hypotheses[0].cause, diagnosis.symptom.step) == ("rank2.ndbg", "nan_in_input", 9)
+
+
+def test_a_learning_rate_that_is_too_high_is_told_on_four_ranks(four):
+    _, diagnosis, _ = judge_together(traces_of_last_run(four / "rate"))
+    assert diagnosis.hypotheses[0].cause == "learning_rate_too_high"
+    assert diagnosis.hypotheses[0].step_range[0] <= 2
+
+
+def test_a_rank_that_is_left_alone_trains_on(tmp_path):
+    (tmp_path / "train.py").write_text(LEFT_ALONE, encoding="utf-8")
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "train.py"], cwd=tmp_path, env=environment(**place, RANK=str(rank)),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+    try:
+        said, trouble = ranks[0].communicate(timeout=300)
+        ranks[1].communicate(timeout=60)
+    finally:
+        for process in ranks:
+            process.kill()
+    assert ranks[1].returncode == -9
+    assert said.strip().endswith("trained on"), trouble[-2000:]
+    left, killed = (read_trace(path) for path in traces_of_last_run(tmp_path))
+    assert left.steps == 40 and killed.steps >= 10
+    assert left.facts("ranks.exchange_failed") and not left.facts("ranks.diverged")

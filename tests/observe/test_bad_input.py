@@ -172,3 +172,21 @@ def test_what_is_no_model_is_an_error_that_says_what_to_pass(wrong: Any) -> None
 def test_a_wrong_setting_is_an_error_that_lists_the_right_ones(setting: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=r"expects .* found"):
         NeuralDbg(**setting)
+
+
+def test_a_bad_batch_at_a_step_that_was_not_watched_is_told_from_a_high_learning_rate(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(10, 64), nn.ReLU(), nn.Linear(64, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+    with NeuralDbg(path=tmp_path / "run.ndbg", allowance=0.0, budget=0.0) as debugger:
+        for step in range(120):
+            inputs = torch.randn(64, 10)
+            targets = inputs.sin().sum(1, keepdim=True)
+            if step == 60:
+                inputs[17, 3] = math.nan
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(inputs), targets).backward()
+            optimizer.step()
+    assert not read_trace(tmp_path / "run.ndbg").facts("nonfinite.input")  # the forward of step 60 was not watched
+    best = debugger.explain_failure()[0]
+    assert (best.cause, best.step_range[0]) == ("nan_in_input", 60)

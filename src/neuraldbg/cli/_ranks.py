@@ -51,10 +51,12 @@ def traces_of_last_run(folder: Path) -> list[Path]:
 def judge_together(paths: list[Path]) -> tuple[Path, Diagnosis, Trace]:
     """Diagnoses every rank; gives the trace and the diagnosis of the one at which the failure began first.
 
-    Its notes say what each rank saw. Replicas hold equal gradients after their all-reduce, so that every number is one
-    rank's, and nothing is added up.
+    Its notes say what each rank saw. Replicas hold equal gradients after their all-reduce, so that their norms are one
+    rank's; norms of sharded parameters in the trace are those of the whole ones, see ``measures.ranks``. Each diagnosis
+    is made from what its rank measured.
     """
     from neuraldbg.cli._verdict import judge
+    from neuraldbg.measures.ranks import is_sharded, merged
 
     judged = []
     for path in paths:
@@ -71,7 +73,11 @@ def judge_together(paths: list[Path]) -> tuple[Path, Diagnosis, Trace]:
     missing = sorted(set(range(int(world))) - {int(trace.meta["ranks"]["rank"]) for _, _, trace in judged})
     if missing:
         notes.append(f"no trace of rank {', '.join(map(str, missing))}")
-    return first[0], replace(first[1], notes=(where, *notes, *first[1].notes)), first[2]
+    traces = [trace for _, _, trace in judged]
+    whole = merged(traces, [path for path, _, _ in judged].index(first[0]))
+    if is_sharded(first[2]):
+        notes.append(_norm_line(whole))
+    return first[0], replace(first[1], notes=(where, *notes, *first[1].notes)), whole
 
 
 def _order(diagnosis: Diagnosis) -> tuple[int, float, float, float]:
@@ -86,6 +92,15 @@ def _order(diagnosis: Diagnosis) -> tuple[int, float, float, float]:
 def _line(rank: int, diagnosis: Diagnosis) -> str:
     cause = f"{diagnosis.hypotheses[0].cause}: " if diagnosis.hypotheses else ""
     return f"rank {rank}, {diagnosis.steps} steps: {cause}{diagnosis.summary}"
+
+
+def _norm_line(whole: Trace) -> str:
+    steps, norms = whole.scalar("gradient.norm")
+    if not len(steps):
+        return (
+            "parameters are sharded, and their parts were not all observed at the same steps: norms are those of parts"
+        )
+    return f"gradient norm over all parts: {norms[0]:.3g} at step {steps[0]}, {norms[-1]:.3g} at step {steps[-1]}"
 
 
 def _seconds(moment: Any) -> float:

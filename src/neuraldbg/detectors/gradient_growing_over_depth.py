@@ -49,7 +49,8 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
     last, gains = series.values[:, series.names.index(names[-1])], chain.shares()
     for name in names[:-1]:
         own = series.values[:, series.names.index(name)]
-        seen = np.flatnonzero(~np.isnan(own) & ~np.isnan(last) & (last > 1e-12))
+        # Once the last one has left the range of numbers as well there is no ratio.
+        seen = np.flatnonzero(~np.isnan(own) & np.isfinite(last) & (last > 1e-12))
         if not seen.size:
             continue
         steps, ratio = series.steps[seen], running_median(own[seen] / last[seen])

@@ -52,6 +52,8 @@ def level_shift(values: FloatArray, unit: float) -> tuple[int, float] | None:
     best: tuple[int, float] | None = None
     for row in range(8, values.size - 5, max(1, values.size // 200)):
         before, after = values[max(0, row - _WINDOW) : row], values[row : row + _WINDOW]
+        if not np.isfinite(before).all():
+            continue  # what left the range of numbers has no level
         middle = float(np.median(before))
         within = max(float(np.percentile(np.abs(before - middle), 90)), 1e-12)
         change = abs(float(np.median(after)) - middle)

@@ -103,7 +103,7 @@ class ForwardObserver:
             if has_mode(module) or outermost:
                 recorder.add("module.training", place, float(module.training))
             recorder.add("module.output_requires_grad", place, float(main.requires_grad))
-            read = next((t for t in activations.tensors_in(args) if kernels.is_number_tensor(t)), None)
+            read = next(activations.readable_in(args), None)
             if read is not None:
                 recorder.add("module.input_requires_grad", place, float(read.requires_grad))
             if main.dtype in (torch.float16, torch.bfloat16):
@@ -114,7 +114,8 @@ class ForwardObserver:
         self._kept.append(main)
         if call == 0 or call == last:
             if call == 0:
-                self._measure(module, place, args, main)
+                others = [kernels.local(tensor) for tensor in activations.beside(output, main)]
+                self._measure(module, place, args, kernels.local(main), others)
             # A leaf is the user's own parameter: a hook on it would be copied and saved with the model.
             if main.grad_fn is not None:
                 quantity = "module.output_gradient_norm" if call == last else "module.first_call_gradient_norm"
@@ -123,15 +124,16 @@ class ForwardObserver:
                 with contextlib.suppress(RuntimeError):
                     self._hooks.append(main.register_hook(hook))
 
-    def _measure(self, module: nn.Module, place: int, args: Any, main: Tensor) -> None:
+    def _measure(self, module: nn.Module, place: int, args: Any, main: Tensor, others: list[Tensor]) -> None:
         pending = self._recorder.pending
         batch = self._batch
-        if batch.takes(main):
+        if batch.takes(main) and not others:
             batch.output(place, main, activations.channel_dimension(module, main))
         else:
-            activations.measure_output(pending, place, module, main, self._offset)
+            activations.measure_output(pending, place, module, main, self._offset, others)
         kind = kind_of(module)
-        first = next((t for t in activations.tensors_in(args) if kernels.is_number_tensor(t)), None)
+        read = next(activations.readable_in(args), None)
+        first = None if read is None else kernels.local(read)
         if first is not None and kind in ("linear", "convolution", "norm", "recurrent", "activation", "attention"):
             if batch.takes(first):
                 batch.input(place, first)
@@ -189,7 +191,7 @@ class ForwardObserver:
             main = activations.main_output(output)
             if main is not None and not is_functional(main):
                 place = self._paths.place(module, path)
-                values = kernels.flat(main)
+                values = kernels.flat(kernels.local(main))
                 self._recorder.add("evaluation.output_std", place, values.std(correction=0))
 
     @property

@@ -49,7 +49,8 @@ class ForwardInputs:
             for tensor in list(tensors_in(value))[:2]:
                 if tensor.requires_grad or tensor.numel() == 0 or tensor.is_complex() or is_functional(tensor):
                     continue
-                if tensor.layout != torch.strided or tensor.device.type == "meta":
+                tensor = kernels.local(tensor)
+                if tensor.layout != torch.strided or tensor.device.type == "meta" or tensor.numel() == 0:
                     continue
                 place = self._recorder.place(
                     kind, f"{path}[{name}]" if path else f"[{name}]", {"argument": name, "module": path}

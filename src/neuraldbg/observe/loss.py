@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from neuraldbg.observe import autograd, forensics, source
+from neuraldbg.observe import autograd, forensics, kernels, source
 from neuraldbg.observe.autograd import Node
 from neuraldbg.observe.loss_structure import LIBRARY_LOSSES, Term, describe, read_structure
 from neuraldbg.observe.quantities import data_flow
@@ -97,9 +97,9 @@ class LossObserver:
             self._stream_names[place] = name
         self._current = self._stream_names[place]
         if not root.is_cpu:
-            self._recorder.add("loss.value", stream, root.detach().reshape(()).float() / self._scale)
+            self._recorder.add("loss.value", stream, kernels.local(root).detach().reshape(()).float() / self._scale)
             return None
-        value: float = root.item() / self._scale
+        value: float = kernels.local(root).item() / self._scale
         stored = math.inf if value != value else value
         self._recorder.add("loss.value", stream, stored)
         if -math.inf < value < math.inf:
@@ -110,7 +110,7 @@ class LossObserver:
         """The loss of a step that is not observed, one number on the CPU; None from a line that has no place yet."""
         if place not in self._streams:
             return None
-        value: float = root.item() / self._scale
+        value: float = kernels.local(root).item() / self._scale
         return value
 
     def keep_quickly(self, value: float, place: Hashable, step: int) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from neuraldbg.observe import kernels
+
 if TYPE_CHECKING:
     from neuraldbg.trace_store.writer import TraceWriter
 
@@ -213,4 +215,5 @@ def _joined(tensors: Sequence[Tensor], vectors: Sequence[Tensor]) -> Tensor:
 
 
 def _single(tensor: Tensor) -> Tensor:
+    tensor = kernels.local(tensor)
     return tensor if tensor.dtype == torch.float32 else tensor.to(torch.float32)

@@ -200,9 +200,15 @@ def parameter_details(parameter: Tensor) -> dict[str, Any]:
     """Constant properties of a parameter that rules ask for."""
     if nn.parameter.is_lazy(parameter):  # has no shape before the first forward
         return {"lazy": True}
-    return {
+    details: dict[str, Any] = {
         "shape": list(parameter.shape),
         "elements": int(parameter.numel()),
         "dtype": str(parameter.dtype).removeprefix("torch."),
         "fan_in": fan_in_of(parameter) if parameter.layout == torch.strided else 0,
     }
+    placements = getattr(parameter, "placements", None)
+    if placements is not None:
+        mesh = parameter.device_mesh  # type: ignore[attr-defined]
+        alike = [mesh.size(dimension) for dimension, kind in enumerate(placements) if kind.is_replicate()]
+        details["shard"] = {"ranks": int(mesh.size()), "copies": math.prod(alike)}
+    return details

@@ -101,6 +101,13 @@ class Trace:
             self._facts.setdefault(fact.name, []).append(fact)
         self._series: dict[str, Series] = {}
 
+    def replacing(self, blocks: Mapping[str, Sequence[Block]]) -> Trace:
+        """The same trace with other numbers for some quantities; one without blocks was never observed."""
+        changed = Trace(self.places, (), (), self.meta, {**self._blocks, **blocks})
+        changed._observations = {name: rows for name, rows in self._observations.items() if name not in blocks}
+        changed._facts = self._facts
+        return changed
+
     @property
     def quantities(self) -> tuple[str, ...]:
         return tuple(sorted({*self._observations, *self._blocks}))

@@ -1,6 +1,6 @@
 """Module outputs, their gradients, and the flags of modules.
 
-Quantities (place kind ``module``; all over the elements of the first floating output tensor, sampled when it is large):
+Quantities (place kind ``module``; all over the elements of the output that ``main_output`` takes, sampled when large):
 ``module.output_mean``, ``output_std``, ``output_absmax``, ``output_zero_share`` (0..1), ``output_batch_spread`` (rms
 over
 features of the std across samples), ``output_dead_units`` (share of units that are <= 0 on the whole batch),
@@ -14,7 +14,7 @@ features of the std across samples), ``output_dead_units`` (share of units that 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -52,15 +52,53 @@ def tensors_in(value: Any, depth: int = 3) -> Iterator[Tensor]:
             yield from tensors_in(getattr(value, field.name, None), depth - 1)
 
 
+def readable_in(value: Any) -> Iterator[Tensor]:
+    """The dense floating tensors among them; of one that is spread over processes a part may be read."""
+    return (tensor for tensor in tensors_in(value) if _is_readable(tensor))
+
+
 def main_output(output: Any) -> Tensor | None:
-    """The first floating tensor of an output, a non-scalar one if there is one."""
-    first = None
+    """The floating tensor of an output that stands for it: the first one, with these taken first.
+
+    Not a scalar; computed from parameters, for a mask or a constant that a model hands back besides is no activation;
+    not one row that was expanded over the batch.
+    """
+    if isinstance(output, Tensor):
+        return output if _is_readable(output) else None
+    best, most = None, -1
     for tensor in tensors_in(output):
-        if kernels.is_number_tensor(tensor):
-            if tensor.dim() > 0:
-                return tensor
-            first = tensor if first is None else first
-    return first
+        if not _is_readable(tensor):
+            continue
+        worth = 4 * (tensor.dim() > 0) + 2 * (tensor.grad_fn is not None) + (not _repeats_a_row(tensor))
+        if worth > most:
+            best, most = tensor, worth
+        if most == 7:
+            break
+    return best
+
+
+def _is_readable(tensor: Tensor) -> bool:
+    return kernels.is_number_tensor(kernels.local(tensor))
+
+
+def _repeats_a_row(tensor: Tensor) -> bool:
+    return tensor.dim() > 1 and tensor.shape[0] > 1 and tensor.stride(0) == 0
+
+
+def beside(output: Any, main: Tensor) -> list[Tensor]:
+    """The other tensors of an output that hold a row per sample: what varies there has not died out."""
+    if isinstance(output, Tensor) or main.dim() < 2:
+        return []
+    return [
+        tensor
+        for tensor in tensors_in(output)
+        if tensor is not main
+        and _is_readable(tensor)
+        and tensor.dim() > 1
+        and tensor.shape[0] == main.shape[0]
+        and tensor.grad_fn is not None
+        and tensor.device == main.device
+    ]
 
 
 def channel_dimension(module: nn.Module, output: Tensor) -> int:
@@ -70,8 +108,13 @@ def channel_dimension(module: nn.Module, output: Tensor) -> int:
     return 1 if output.dim() >= 4 else output.dim() - 1
 
 
-def measure_output(pending: Pending, place: int, module: nn.Module, output: Tensor, offset: int) -> None:
-    """Numbers about one output tensor."""
+def measure_output(
+    pending: Pending, place: int, module: nn.Module, output: Tensor, offset: int, others: Sequence[Tensor] = ()
+) -> None:
+    """Numbers about one output tensor; of ``others`` the spread over samples alone, the largest of which is kept.
+
+    A head that gives the same scale for every sample, in the tuple of another that gives the mean, ends no signal.
+    """
     values = kernels.flat(output, offset=offset)
     low, high = torch.aminmax(values)
     deviation, mean = torch.std_mean(values, correction=0)
@@ -84,7 +127,10 @@ def measure_output(pending: Pending, place: int, module: nn.Module, output: Tens
         pending.add("module.output_sum", place, output.detach().sum(dtype=torch.float32))
     if output.dim() >= 2 and output.shape[0] > 1:
         block = kernels.rows(output, _UNIT_LIMIT)
-        pending.add("module.output_batch_spread", place, kernels.spread_over_batch(block))
+        spread = kernels.spread_over_batch(block)
+        for other in others:
+            spread = torch.maximum(spread, kernels.spread_over_batch(kernels.rows(other, _UNIT_LIMIT)))
+        pending.add("module.output_batch_spread", place, spread)
         units = kernels.unit_view(block, channel_dimension(module, output))
         highest = units.amax(0)
         pending.add("module.output_dead_units", place, kernels.share(highest <= 0))
@@ -107,6 +153,7 @@ def gradient_hook(
     def hook(gradient: Tensor) -> None:
         enter()
         try:
+            gradient = kernels.local(gradient)
             if gradient.layout == torch.strided and gradient.numel() > 0:
                 pending.add(quantity, place, torch.linalg.vector_norm(gradient.detach(), dtype=_accumulator(gradient)))
         except Exception:

@@ -17,6 +17,8 @@ def _shift(steps: np.ndarray, values: np.ndarray, scale: np.ndarray | float) -> 
     found: list[tuple[float, int]] = []
     for index in range(8, values.size - 5, max(1, values.size // 200)):
         before, after = values[:index], values[index : index + 40]
+        if not np.isfinite(before).all():
+            break  # what left the range of numbers has no level
         center = float(np.median(before[-40:]))
         within = max(float(np.percentile(np.abs(before - np.median(before)), 90)), 1e-12)
         change = abs(float(np.median(after)) - center)

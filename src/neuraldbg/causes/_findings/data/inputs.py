@@ -16,14 +16,9 @@ def input_non_finite(run: Run) -> Finding:
     """A batch carried NaN or Inf into the model."""
     facts = [f for f in run.trace.facts("nonfinite.input") if not f.data.get("evaluation")]
     if not facts:
-        found = run.trace.facts("nonfinite.loss")
-        producer = found[0].data.get("producer") if found else None
-        known = run.series("input.nonfinite").of_kind("input")
-        seen_finite = bool(known) and bool((np.abs(known.steps - found[0].step) <= 0).any()) if found else False
-        if producer and producer.get("kind") == "input" and not found[0].data.get("bad_parameters") and not seen_finite:
-            return present(
-                f"a value that came in with the data of step {found[0].step} is not finite", step=found[0].step
-            )
+        step = _came_in_unobserved(run)
+        if step is not None:
+            return present(f"a value that came in with the data of step {step} is not finite", step=step)
         return absent() if run.trace.series("input.batch_size") else unmeasured()
     fact = facts[0]
     where = f", rows {_list(fact.data['rows'])}" if fact.data.get("rows") else ""
@@ -35,6 +30,17 @@ def input_non_finite(run: Run) -> Finding:
     )
 
 
+def _came_in_unobserved(run: Run) -> int | None:
+    """The step whose data was not finite, where the graph of the loss tells, not the forward: it was not watched."""
+    found = run.trace.facts("nonfinite.loss")
+    producer = found[0].data.get("producer") if found else None
+    if not producer or producer.get("kind") != "input" or found[0].data.get("bad_parameters"):
+        return None
+    known = run.series("input.nonfinite").of_kind("input")
+    measured = known.values[known.steps == found[0].step] if known else np.empty(0)
+    return None if measured.size and not (measured > 0).any() else found[0].step
+
+
 def _list(values: list[int]) -> str:
     return ", ".join(str(v) for v in values[:5]) + (" …" if len(values) > 5 else "")
 
@@ -43,8 +49,12 @@ def non_finite_begins_at_input(run: Run) -> Finding:
     """The first non-finite loss or gradient comes in the step of the first non-finite input, or just after."""
     facts = [f for f in run.trace.facts("nonfinite.input") if not f.data.get("evaluation")]
     troubles = [step for step in (run.non_finite_step, run.bad_step) if step is not None]
-    if not facts or not troubles:
+    if not troubles:
         return absent()
+    if not facts:
+        step = _came_in_unobserved(run)
+        sentence = f"it is the first value of the run that is not finite, at step {step}"
+        return absent() if step is None else when(step <= min(troubles), sentence, step=step)
     return when(
         facts[0].step <= min(troubles) <= facts[0].step + 2,
         f"it is the first value of the run that is not finite, at step {facts[0].step}",
