@@ -21,6 +21,7 @@ from neuraldbg.observe.patches import Patches
 from neuraldbg.observe.recorder import Recorder
 from neuraldbg.observe.rounds import Rounds
 from neuraldbg.observe.schedule import Mode, Schedule
+from neuraldbg.observe.tracing import tracing
 from neuraldbg.observe.update import UpdateObserver
 from neuraldbg.observe.watched import Watched
 
@@ -32,7 +33,7 @@ def guarded(method: Method) -> Method:
 
     @functools.wraps(method)
     def call(self: Observer, *args: Any, **kwargs: Any) -> Any:
-        if not self._active or threading.get_ident() != self._thread:
+        if not self.listening:
             return None
         # A step that is not observed is not timed either: reading the clock would be most of what it costs.
         timed = self.sampling or self.schedule.timing
@@ -87,8 +88,8 @@ class Observer:
 
     @property
     def listening(self) -> bool:
-        """Whether callbacks count: the block is open, and this is the thread that opened it."""
-        return self._active and threading.get_ident() == self._thread
+        """Whether callbacks count: the block is open, this is the thread that opened it, and no tracer is at work."""
+        return self._active and threading.get_ident() == self._thread and not tracing()
 
     def start(self) -> None:
         self._active = True
