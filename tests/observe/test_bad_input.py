@@ -16,6 +16,7 @@ from helpers.training import finite, squared, train
 from helpers.watching import Watching, failures, watched
 from neuraldbg import NeuralDbg
 from neuraldbg.errors import UsageError
+from neuraldbg.trace_store import read_trace
 
 
 def test_a_model_without_parameters_is_watched_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from neuraldbg.observe.tracing import tracing
+
 
 @dataclass
 class KeptCall:
@@ -96,7 +98,7 @@ class InputKeeper:
         @functools.wraps(original)
         def forward(self_: nn.Module, *args: Any, **keywords: Any) -> Any:
             # is_compiling comes first: under a compiler's trace it is a constant, and the rest is never traced.
-            if not torch.compiler.is_compiling() and self._open and id(self_) in self._roots:
+            if not torch.compiler.is_compiling() and self._open and id(self_) in self._roots and not tracing():
                 self.keep(self_, args, keywords)
             return original(self_, *args, **keywords)
 

@@ -13,6 +13,7 @@ from neuraldbg.errors import TrainingFailure
 from neuraldbg.observe.recorder import Recorder
 from neuraldbg.observe.rounds import Rounds
 from neuraldbg.observe.schedule import Mode, Schedule
+from neuraldbg.observe.tracing import tracing
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -33,8 +34,8 @@ class State:
 
     @property
     def listening(self) -> bool:
-        """Whether callbacks count: the block is open, and this is the thread that opened it."""
-        return self.active and threading.get_ident() == self.thread
+        """Whether callbacks count: the block is open, this is the thread that opened it, and no tracer is at work."""
+        return self.active and threading.get_ident() == self.thread and not tracing()
 
     def apart(self, look: Callable[..., None], *arguments: Any) -> None:
         """The closest look that there is: it runs code of the user's model once more, which is none of his steps."""
