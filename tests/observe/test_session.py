@@ -44,7 +44,7 @@ def test_a_run_is_explained_while_it_runs(tmp_path: Path) -> None:
         assert debugger.diagnosis().steps == 10
         assert not debugger.explain_failure()
         train(model, 30, rate=1e4)
-        assert debugger.explain_failure()[0].cause == "learning_rate_too_high"
+        assert debugger.explain_failure()[0].cause == "learning_rate_jump"
         assert debugger.diagnosis().steps == 40
         assert debugger.trace_causal_chain()
         train(model, 5)

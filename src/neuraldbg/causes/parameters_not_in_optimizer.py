@@ -47,5 +47,3 @@ LOCATED_BY: tuple[str, ...] = (
     "parameters_left_out_of_optimizer",
     "optimizer_holds_foreign_parameters_only",
 )
-#: A fault of the program whatever the numbers do: named before a setting that is judged by them.
-DEFINITE = True

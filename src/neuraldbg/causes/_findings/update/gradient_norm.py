@@ -6,7 +6,8 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.causes._findings.loss_wiring.domain import explosion_precedes
-from neuraldbg.measures.run import Run
+from neuraldbg.measures.run import FloatArray, IntArray, Run
+from neuraldbg.measures.stretches import level_before
 from neuraldbg.records import Finding
 
 
@@ -21,12 +22,19 @@ def gradients_zero(run: Run) -> Finding:
     return when(bool(late.mean() > 0.9), f"all gradients are exactly zero from step {first} on", step=first)
 
 
+def _begins(steps: IntArray, norm: FloatArray, trouble: int) -> int:
+    """Where the growth before a trouble begins: the first gradient ten times the level of those before it."""
+    level = level_before(norm, width=20, at_least=8)
+    high = np.flatnonzero((steps < trouble) & (norm > 10 * level))
+    return int(steps[high[0]]) if high.size else trouble - 5
+
+
 def gradient_grows_before_trouble(run: Run) -> Finding:
     """In the steps before the trouble the gradient norm grew more than fivefold."""
     step = run.trouble_step
     steps, norm = run.of_optimizer("gradient.norm")
     # What explodes in the first steps, or swings far above its start from then on, was never healthy.
-    if step is None or step < 15 or (run.loss is not None and not run.loss.ordinary_before(step - 5)):
+    if step is None or step < 15 or (run.loss is not None and not run.loss.ordinary_before(_begins(steps, norm, step))):
         return absent()
     before = (steps <= step) & (steps > step - 40) & np.isfinite(norm)
     earlier = (steps <= step - 40) & np.isfinite(norm) if step > 60 else (steps < max(3, step // 3)) & np.isfinite(norm)
