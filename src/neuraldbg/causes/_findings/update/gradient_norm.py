@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.causes._findings.data.batch_order import batches_ordered_by_target
+from neuraldbg.causes._findings.data.input_level import input_level_shifted
 from neuraldbg.causes._findings.loss_wiring.domain import explosion_precedes
 from neuraldbg.measures.run import FloatArray, IntArray, Run
 from neuraldbg.measures.stretches import level_before
@@ -22,6 +24,16 @@ def gradients_zero(run: Run) -> Finding:
     return when(bool(late.mean() > 0.9), f"all gradients are exactly zero from step {first} on", step=first)
 
 
+def comes_with_the_data(run: Run, step: int) -> bool:
+    """Whether the data accounts for a gradient that leaves its level: it is in order, or its own level had changed.
+
+    In ordered data a spike comes with the first batch of the next kind.
+    """
+    shifted = input_level_shifted(run)
+    before = bool(shifted.present and shifted.step is not None and shifted.step <= step)
+    return before or bool(batches_ordered_by_target(run).present)
+
+
 def _begins(steps: IntArray, norm: FloatArray, trouble: int) -> int:
     """Where the growth before a trouble begins: the first gradient ten times the level of those before it."""
     level = level_before(norm, width=20, at_least=8)
@@ -34,7 +46,10 @@ def gradient_grows_before_trouble(run: Run) -> Finding:
     step = run.trouble_step
     steps, norm = run.of_optimizer("gradient.norm")
     # What explodes in the first steps, or swings far above its start from then on, was never healthy.
-    if step is None or step < 15 or (run.loss is not None and not run.loss.ordinary_before(_begins(steps, norm, step))):
+    begins = 0 if step is None else _begins(steps, norm, step)
+    if step is None or step < 15 or (run.loss is not None and not run.loss.ordinary_before(begins)):
+        return absent()
+    if comes_with_the_data(run, begins):
         return absent()
     before = (steps <= step) & (steps > step - 40) & np.isfinite(norm)
     earlier = (steps <= step - 40) & np.isfinite(norm) if step > 60 else (steps < max(3, step // 3)) & np.isfinite(norm)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
-from neuraldbg.causes._findings.data.batch_order import batches_ordered_by_target
+from neuraldbg.causes._findings.update.gradient_norm import comes_with_the_data
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.stretches import finite
 from neuraldbg.records import Finding
@@ -40,8 +40,7 @@ def spike_without_trigger(run: Run) -> Finding:
     spike = gradient_spikes(run)
     if spike.present is None:
         return unmeasured()
-    if not spike.present or spike.step is None or batches_ordered_by_target(run).present:
-        # Where the data is in order a spike comes with the first batch of the next kind.
+    if not spike.present or spike.step is None or comes_with_the_data(run, spike.step):
         return absent()
     _steps, rates = run.learning_rate
     recent = run.learning_rate_at(np.array([max(0, spike.step - 30), spike.step]))
@@ -65,7 +64,7 @@ def spike_after_learning(run: Run) -> Finding:
     curve = run.loss
     if spike.present is None or curve is None:
         return unmeasured()
-    if not spike.present or spike.step is None or spike.step < 15 or batches_ordered_by_target(run).present:
+    if not spike.present or spike.step is None or spike.step < 15 or comes_with_the_data(run, spike.step):
         return absent()
     if not curve.ordinary_before(spike.step):
         return absent()
