@@ -15,6 +15,7 @@ from neuraldbg.observe.quantities import activations, inputs
 from neuraldbg.observe.watched import Watched, details_of, has_mode, kind_of
 
 if TYPE_CHECKING:
+    from neuraldbg.observe.inputs_kept import KeptCall
     from neuraldbg.observe.recorder import Recorder
     from neuraldbg.observe.schedule import Schedule
 
@@ -252,12 +253,33 @@ class ForwardObserver:
                 inputs.measure_input_batch(self._recorder.pending, place, tensor)
                 if kind == "input" and tensor.is_floating_point() and tensor.dim() > 1:
                     self._input_shapes.setdefault(f"{path}[{name}]" if path else f"[{name}]", tuple(tensor.shape[1:]))
-                if tensor.is_floating_point() and tensor.device.type == "cpu" and not self._nonfinite_input:
-                    data = inputs.locate_nonfinite(tensor) if not bool(torch.isfinite(tensor.sum())) else {"count": 0}
-                    if data["count"]:
-                        self._nonfinite_input = True
-                        where = {"module": path, "argument": name, "evaluation": self._evaluating}
-                        self._recorder.fact("nonfinite.input", step, place, {**data, **where})
+                if tensor.is_floating_point() and tensor.device.type == "cpu":
+                    self._locate_nonfinite(tensor, path, name, place, step)
+
+    def _locate_nonfinite(self, tensor: Tensor, path: str, name: str, place: int, step: int) -> None:
+        if self._nonfinite_input or bool(torch.isfinite(tensor.sum())):
+            return
+        data = inputs.locate_nonfinite(tensor)
+        if data["count"]:
+            self._nonfinite_input = True
+            where = {"module": path, "argument": name, "evaluation": self._evaluating}
+            self._recorder.fact("nonfinite.input", step, place, {**data, **where})
+
+    def look_at_inputs(self, calls: list[KeptCall], step: int) -> bool:
+        """Something is not finite in this step: whether all that its outermost modules read could be looked at.
+
+        It does not matter how the step is observed: what a call read was kept.
+        """
+        kept = [call for call in calls if not call.changed]
+        for call in kept:
+            path = self._watched.module_names.get(id(call.module), "")
+            for name, value in [*((str(i), value) for i, value in enumerate(call.args)), *call.keywords.items()]:
+                for tensor in activations.tensors_in(value):
+                    if tensor.grad_fn is None and kernels.is_number_tensor(tensor) and not is_functional(tensor):
+                        details = {"argument": name, "module": path}
+                        place = self._recorder.place("input", f"{path}[{name}]", details)
+                        self._locate_nonfinite(tensor, path, name, place, step)
+        return bool(calls) and len(kept) == len(calls)
 
     def dropout(self, probability: float, step: int) -> None:
         """A call of functional dropout outside nn.Dropout, noted once per place in the user's code."""
