@@ -188,6 +188,6 @@ def test_a_bad_batch_at_a_step_that_was_not_watched_is_told_from_a_high_learning
             optimizer.zero_grad()
             nn.functional.mse_loss(model(inputs), targets).backward()
             optimizer.step()
-    assert not read_trace(tmp_path / "run.ndbg").facts("nonfinite.input")  # the forward of step 60 was not watched
+    assert read_trace(tmp_path / "run.ndbg").facts("nonfinite.input")[0].data["rows"] == [17]
     best = debugger.explain_failure()[0]
     assert (best.cause, best.step_range[0]) == ("nan_in_input", 60)
