@@ -24,6 +24,24 @@ def model_inputs(run: Run, quantity: str) -> dict[str, tuple[IntArray, FloatArra
     return {name: series.column(name) for name in series.names if name not in ids}
 
 
+def first_trouble(run: Run) -> int | None:
+    """Step of the first loss or gradient that is not finite; None when all were finite."""
+    return min((step for step in (run.non_finite_step, run.bad_step) if step is not None), default=None)
+
+
+def inputs_seen_at(run: Run, step: int) -> bool:
+    """Whether all inputs of a step were looked at for values that are not finite.
+
+    Said by the alarm of that step, which reads what was kept of it; or each floating input has a count of that step.
+    """
+    facts = (*run.trace.facts("nonfinite.loss"), *run.trace.facts("nonfinite.gradient"))
+    if any(fact.step == step and fact.data.get("inputs_seen") for fact in facts):
+        return True
+    series = run.series("input.nonfinite").of_kind("input")
+    here = series.values[series.steps == step]
+    return bool(here.size) and bool((~np.isnan(here)).any(axis=0).all())
+
+
 def outlier(values: FloatArray, warmup: int, need_return: bool) -> tuple[int, float] | None:
     """Row that lies furthest above the rows before it, as a multiple of their median, or None.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,6 +13,7 @@ from neuraldbg.observe.quantities import inputs
 from neuraldbg.observe.quantities.activations import tensors_in
 
 if TYPE_CHECKING:
+    from neuraldbg.observe.inputs_kept import KeptCall
     from neuraldbg.observe.recorder import Recorder
 
 #: Outermost calls whose inputs are measured per step.
@@ -58,12 +60,35 @@ class ForwardInputs:
                 inputs.measure_input_batch(self._recorder.pending, place, tensor)
                 if kind == "input" and tensor.is_floating_point() and tensor.dim() > 1:
                     self._shapes.setdefault(f"{path}[{name}]" if path else f"[{name}]", tuple(tensor.shape[1:]))
-                if tensor.is_floating_point() and tensor.device.type == "cpu" and not self._nonfinite:
-                    data = inputs.locate_nonfinite(tensor) if not bool(torch.isfinite(tensor.sum())) else {"count": 0}
-                    if data["count"]:
-                        self._nonfinite = True
-                        where = {"module": path, "argument": name, "evaluation": evaluating}
-                        self._recorder.fact("nonfinite.input", step, place, {**data, **where})
+                if tensor.is_floating_point() and tensor.device.type == "cpu":
+                    self._locate(tensor, path, name, place, step, evaluating)
+
+    def _locate(self, tensor: Tensor, path: str, name: str, place: int, step: int, evaluating: bool = False) -> None:
+        if self._nonfinite or bool(torch.isfinite(tensor.sum())):
+            return
+        data = inputs.locate_nonfinite(tensor)
+        if data["count"]:
+            self._nonfinite = True
+            where = {"module": path, "argument": name, "evaluation": evaluating}
+            self._recorder.fact("nonfinite.input", step, place, {**data, **where})
+
+    def look_again(self, calls: list[KeptCall], paths: Mapping[int, str], step: int) -> bool:
+        """Something is not finite in this step: whether all that its outermost modules read could be looked at.
+
+        It does not matter how the step is observed: what a call read was kept.
+        """
+        kept = [call for call in calls if not call.changed]
+        for call in kept:
+            path = paths.get(id(call.module), "")
+            for name, value in [*((str(i), value) for i, value in enumerate(call.args)), *call.keywords.items()]:
+                for tensor in tensors_in(value):
+                    if tensor.grad_fn is not None or is_functional(tensor):
+                        continue
+                    tensor = kernels.local(tensor)
+                    if kernels.is_number_tensor(tensor):
+                        place = self._recorder.place("input", f"{path}[{name}]", {"argument": name, "module": path})
+                        self._locate(tensor, path, name, place, step)
+        return bool(calls) and len(kept) == len(calls)
 
     def of_graph(self, roots: list[Tensor], step: int) -> None:
         """Inputs of a step that carried no module hook, from what the first operations saved.

@@ -56,7 +56,7 @@ def guarded(method: Method) -> Method:
     @functools.wraps(method)
     def call(self: _HasState, *args: Any, **kwargs: Any) -> Any:
         state = self.state
-        if not state.active or threading.get_ident() != state.thread:
+        if not state.listening:
             return None
         # A step that is not observed is not timed either: reading the clock would be most of what it costs.
         timed = state.sampling or state.schedule.timing

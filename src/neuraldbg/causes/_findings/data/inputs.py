@@ -7,38 +7,58 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
-from neuraldbg.measures.inputs import learns_despite_scale, model_inputs
+from neuraldbg.measures.inputs import first_trouble, inputs_seen_at, learns_despite_scale, model_inputs
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
 
 def input_non_finite(run: Run) -> Finding:
-    """A batch carried NaN or Inf into the model."""
-    facts = [f for f in run.trace.facts("nonfinite.input") if not f.data.get("evaluation")]
-    if not facts:
-        step = _came_in_unobserved(run)
-        if step is not None:
-            return present(f"a value that came in with the data of step {step} is not finite", step=step)
+    """A batch carried NaN or Inf into the model.
+
+    "No" is an answer only where the inputs of the step in which something first was not finite were looked at.
+    """
+    first = _first_bad_input(run)
+    if first is not None:
+        step, count, where = first
+        return present(
+            f"the input of step {step} holds {count:.0f} value(s) that are NaN or infinite{where}",
+            step=step,
+            count=count,
+        )
+    step = _came_in_unobserved(run)
+    if step is not None:
+        return present(f"a value that came in with the data of step {step} is not finite", step=step)
+    trouble = first_trouble(run)
+    if trouble is None:
         return absent() if run.trace.series("input.batch_size") else unmeasured()
-    fact = facts[0]
-    where = f", rows {_list(fact.data['rows'])}" if fact.data.get("rows") else ""
-    where += f", features {_list(fact.data['features'])}" if fact.data.get("features") else ""
-    return present(
-        f"the input of step {fact.step} holds {fact.data['count']} value(s) that are NaN or infinite{where}",
-        step=fact.step,
-        count=fact.data["count"],
-    )
+    return absent() if inputs_seen_at(run, trouble) else unmeasured()
 
 
 def _came_in_unobserved(run: Run) -> int | None:
-    """The step whose data was not finite, where the graph of the loss tells, not the forward: it was not watched."""
+    """The step whose data was not finite, where the graph of the loss tells, for its inputs were not looked at."""
     found = run.trace.facts("nonfinite.loss")
     producer = found[0].data.get("producer") if found else None
     if not producer or producer.get("kind") != "input" or found[0].data.get("bad_parameters"):
         return None
-    known = run.series("input.nonfinite").of_kind("input")
-    measured = known.values[known.steps == found[0].step] if known else np.empty(0)
-    return None if measured.size and not (measured > 0).any() else found[0].step
+    return None if inputs_seen_at(run, found[0].step) else found[0].step
+
+
+def _first_bad_input(run: Run) -> tuple[int, float, str] | None:
+    """Step, count and place in the batch of the first values that came in and were not finite."""
+    facts = [f for f in run.trace.facts("nonfinite.input") if not f.data.get("evaluation")]
+    if facts:
+        data = facts[0].data
+        where = f", rows {_list(data['rows'])}" if data.get("rows") else ""
+        where += f", features {_list(data['features'])}" if data.get("features") else ""
+        return facts[0].step, float(data["count"]), where
+    # On a device the values are counted and not located.
+    series = run.series("input.nonfinite").of_kind("input")
+    counts = np.nan_to_num(series.values, nan=0.0, posinf=1.0).sum(axis=1)
+    rows = np.flatnonzero(counts > 0)
+    trouble = first_trouble(run)
+    if not rows.size or trouble is None or series.steps[rows[0]] > trouble:
+        return None  # what comes after the first bad loss may be its echo: a model that reads its own output
+    return int(series.steps[rows[0]]), float(counts[rows[0]]), ""
 
 
 def _list(values: list[int]) -> str:
@@ -47,18 +67,12 @@ def _list(values: list[int]) -> str:
 
 def non_finite_begins_at_input(run: Run) -> Finding:
     """The first non-finite loss or gradient comes in the step of the first non-finite input, or just after."""
-    facts = [f for f in run.trace.facts("nonfinite.input") if not f.data.get("evaluation")]
-    troubles = [step for step in (run.non_finite_step, run.bad_step) if step is not None]
-    if not troubles:
+    first, trouble = _first_bad_input(run), first_trouble(run)
+    step = _came_in_unobserved(run) if first is None else first[0]
+    if step is None or trouble is None:
         return absent()
-    if not facts:
-        step = _came_in_unobserved(run)
-        sentence = f"it is the first value of the run that is not finite, at step {step}"
-        return absent() if step is None else when(step <= min(troubles), sentence, step=step)
     return when(
-        facts[0].step <= min(troubles) <= facts[0].step + 2,
-        f"it is the first value of the run that is not finite, at step {facts[0].step}",
-        step=facts[0].step,
+        step <= trouble <= step + 2, f"it is the first value of the run that is not finite, at step {step}", step=step
     )
 
 
