@@ -50,7 +50,7 @@ class Alarms:
             return
         self._known.add("loss")
         data: dict[str, Any] = {"value": "nan" if math.isnan(value) else "inf", "step": step}
-        data["inputs_seen"] = self._forward.inputs.look_at(self.keeper.calls(), self._watched.module_names, step)
+        data["inputs_seen"] = self._inputs_seen(step)
         seen = bool(self._forward.owners)
         root = roots[0].grad_fn
         if root is not None and not self._forward.saved_tensors_hooked and not autograd.saved_tensors_are_hooked():
@@ -93,6 +93,9 @@ class Alarms:
                     if name is not None:
                         owners[node] = [name.rpartition(".")[0]]
         return owners
+
+    def _inputs_seen(self, step: int) -> bool:
+        return self._forward.inputs.look_again(self.keeper.calls(), self._watched.module_names, step)
 
     def _again(self, backward: bool) -> dict[str, Any]:
         names = {**self._watched.module_names}
@@ -156,7 +159,7 @@ class Alarms:
         bad = forensics.first_bad_gradients(named)
         data: dict[str, Any] = {"parameters": bad[:50], "bad": len(bad), "of": len(named), "hazards": hazards}
         data["step"] = step
-        data["inputs_seen"] = self._forward.inputs.look_at(self.keeper.calls(), self._watched.module_names, step)
+        data["inputs_seen"] = self._inputs_seen(step)
         if "loss" not in self._known:
             data["second_forward"] = self._again(backward=True)
         self._recorder.fact("nonfinite.gradient", step, None, data)

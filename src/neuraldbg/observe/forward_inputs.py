@@ -61,9 +61,9 @@ class ForwardInputs:
                 if kind == "input" and tensor.is_floating_point() and tensor.dim() > 1:
                     self._shapes.setdefault(f"{path}[{name}]" if path else f"[{name}]", tuple(tensor.shape[1:]))
                 if tensor.is_floating_point() and tensor.device.type == "cpu":
-                    self._locate_nonfinite(tensor, path, name, place, step, evaluating)
+                    self._locate(tensor, path, name, place, step, evaluating)
 
-    def _locate_nonfinite(self, tensor: Tensor, path: str, name: str, place: int, step: int, evaluating: bool) -> None:
+    def _locate(self, tensor: Tensor, path: str, name: str, place: int, step: int, evaluating: bool = False) -> None:
         if self._nonfinite or bool(torch.isfinite(tensor.sum())):
             return
         data = inputs.locate_nonfinite(tensor)
@@ -72,25 +72,22 @@ class ForwardInputs:
             where = {"module": path, "argument": name, "evaluation": evaluating}
             self._recorder.fact("nonfinite.input", step, place, {**data, **where})
 
-    def look_at(self, calls: list[KeptCall], names: Mapping[int, str], step: int) -> bool:
+    def look_again(self, calls: list[KeptCall], paths: Mapping[int, str], step: int) -> bool:
         """Something is not finite in this step: whether all that its outermost modules read could be looked at.
 
         It does not matter how the step is observed: what a call read was kept.
-
-        Args:
-            calls: outermost calls of the step.
-            names: id of a module → its path.
-            step: the step.
         """
         kept = [call for call in calls if not call.changed]
         for call in kept:
-            path = names.get(id(call.module), "")
+            path = paths.get(id(call.module), "")
             for name, value in [*((str(i), value) for i, value in enumerate(call.args)), *call.keywords.items()]:
                 for tensor in tensors_in(value):
-                    if tensor.grad_fn is None and kernels.is_number_tensor(tensor) and not is_functional(tensor):
-                        details = {"argument": name, "module": path}
-                        place = self._recorder.place("input", f"{path}[{name}]", details)
-                        self._locate_nonfinite(tensor, path, name, place, step, evaluating=False)
+                    if tensor.grad_fn is not None or is_functional(tensor):
+                        continue
+                    tensor = kernels.local(tensor)
+                    if kernels.is_number_tensor(tensor):
+                        place = self._recorder.place("input", f"{path}[{name}]", {"argument": name, "module": path})
+                        self._locate(tensor, path, name, place, step)
         return bool(calls) and len(kept) == len(calls)
 
     def of_graph(self, roots: list[Tensor], step: int) -> None:

@@ -25,15 +25,22 @@ def input_non_finite(run: Run) -> Finding:
             step=step,
             count=count,
         )
+    step = _came_in_unobserved(run)
+    if step is not None:
+        return present(f"a value that came in with the data of step {step} is not finite", step=step)
     trouble = first_trouble(run)
     if trouble is None:
         return absent() if run.trace.series("input.batch_size") else unmeasured()
-    seen = inputs_seen_at(run, trouble)
+    return absent() if inputs_seen_at(run, trouble) else unmeasured()
+
+
+def _came_in_unobserved(run: Run) -> int | None:
+    """The step whose data was not finite, where the graph of the loss tells, for its inputs were not looked at."""
     found = run.trace.facts("nonfinite.loss")
     producer = found[0].data.get("producer") if found else None
-    if producer and producer.get("kind") == "input" and not found[0].data.get("bad_parameters") and not seen:
-        return present(f"a value that came in with the data of step {found[0].step} is not finite", step=found[0].step)
-    return absent() if seen else unmeasured()
+    if not producer or producer.get("kind") != "input" or found[0].data.get("bad_parameters"):
+        return None
+    return None if inputs_seen_at(run, found[0].step) else found[0].step
 
 
 def _first_bad_input(run: Run) -> tuple[int, float, str] | None:
@@ -60,13 +67,12 @@ def _list(values: list[int]) -> str:
 
 def non_finite_begins_at_input(run: Run) -> Finding:
     """The first non-finite loss or gradient comes in the step of the first non-finite input, or just after."""
-    came_in, trouble = input_non_finite(run), first_trouble(run)
-    if not came_in.present or came_in.step is None or trouble is None:
+    first, trouble = _first_bad_input(run), first_trouble(run)
+    step = _came_in_unobserved(run) if first is None else first[0]
+    if step is None or trouble is None:
         return absent()
     return when(
-        came_in.step <= trouble <= came_in.step + 2,
-        f"it is the first value of the run that is not finite, at step {came_in.step}",
-        step=came_in.step,
+        step <= trouble <= step + 2, f"it is the first value of the run that is not finite, at step {step}", step=step
     )
 
 
