@@ -300,6 +300,7 @@ class _Elsewhere(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self._replacements: dict[Any, Callable[..., Any]] = {}
+        self._originals: dict[Any, Any] = {}
         #: Replacements that are running: what they call is the original.
         self._running = 0
 
@@ -315,10 +316,14 @@ class _Elsewhere(TorchFunctionMode):
 
         with contextlib.suppress(TypeError):  # not hashable: reached by its name only
             self._replacements[original] = stand_in
+        self._originals[stand_in] = original
         return stand_in
 
     def __torch_function__(self, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
-        if not self._running:
+        if self._running:
+            # A function of torch hands itself on by its name, under which the stand-in is found now.
+            function = self._originals.get(function, function)
+        else:
             function = self._replacements.get(function, function)
         return function(*arguments, **(keywords or {}))
 
