@@ -25,9 +25,9 @@ def input_non_finite(run: Run) -> Finding:
             step=step,
             count=count,
         )
-    step = _came_in_unobserved(run)
-    if step is not None:
-        return present(f"a value that came in with the data of step {step} is not finite", step=step)
+    unobserved = _came_in_unobserved(run)
+    if unobserved is not None:
+        return present(f"a value that came in with the data of step {unobserved} is not finite", step=unobserved)
     trouble = first_trouble(run)
     if trouble is None:
         return absent() if run.trace.series("input.batch_size") else unmeasured()
