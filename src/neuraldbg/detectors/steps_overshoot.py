@@ -51,8 +51,8 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
                 yield _event(
                     (int(steps[early][0]), int(steps[early][-1])),
                     (
-                        f"in the first {int(early.sum())} steps the gradients promise "
-                        f"a fall of {promised:.3g}; the loss changes by {-came:+.3g}"
+                        f"going by its gradients the loss falls by {promised:.3g} in the first "
+                        f"{int(early.sum())} steps; it changes by {-came:+.3g}"
                     ),
                     ("first_steps_overshoot", "predicted_decrease_is_large"),
                     beyond(promised - came, promised),

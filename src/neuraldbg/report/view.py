@@ -19,6 +19,8 @@ from neuraldbg.report.text import clean, count, number, numbers, sparkline
 
 #: A second hypothesis this likely is a second fault, not an alternative: it gets its own block.
 SECOND_FAULT = 0.5
+#: Probability from which another candidate is named on the card.
+WORTH_A_LINE = 0.04
 #: Lines of a chain, and entries of the last line, that are shown unless everything is asked for.
 CHAIN_LINES = 12
 ALTERNATIVES = 4
@@ -162,7 +164,9 @@ def build_view(
             **common,
         )
     shown = [ranked[0], *(hypothesis for hypothesis in ranked[1:] if hypothesis.confidence >= SECOND_FAULT)]
-    others = [hypothesis for hypothesis in ranked[1:] if hypothesis.confidence < SECOND_FAULT]
+    others = [
+        one for one in ranked[1:] if one.confidence < SECOND_FAULT and (verbose or one.confidence >= WORTH_A_LINE)
+    ]
     reasons = tuple(_reason(hypothesis, diagnosis, reader) for hypothesis in shown)
     actions = _orders(reasons[0].remedy)
     if prove_with:

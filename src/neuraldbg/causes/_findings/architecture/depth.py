@@ -76,7 +76,7 @@ def gradient_loss_spread_evenly(run: Run) -> Finding:
     losing = sum(link.log_gain < -0.02 for link in chain.links)
     return when(
         _NO_GRADIENT < chain.log_gradient_ratio < _VANISHING and share < 0.35 and losing >= 5,
-        f"{losing} of {len(chain.links)} modules each take a share of at most {100 * share:.0f} %",
+        f"{losing} of {len(chain.links)} modules share the gradient's loss, none takes more than {100 * share:.0f} % of it",
         layer=_container(chain) or chain.modules[0],
         share=share,
     )
@@ -160,4 +160,7 @@ def stack_is_deep(run: Run) -> Finding:
     looped = bool(calls) and bool(np.nanmax(calls.values) >= _DEEP)
     if chain is None:
         return unmeasured()
-    return when(len(chain.links) >= _DEEP or looped, f"the longest path has {len(chain.links)} steps")
+    deep = f"the longest path has {len(chain.links)} steps"
+    return when(
+        len(chain.links) >= _DEEP or looped, deep if len(chain.links) >= _DEEP else "a module runs many times in a row"
+    )

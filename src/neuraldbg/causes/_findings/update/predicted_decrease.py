@@ -46,7 +46,7 @@ def predicted_decrease_is_large(run: Run) -> Finding:
     level = max(abs(curve.first), abs(curve.end), 1e-12)
     return when(
         total > 3 * level and progress < 0.15 * total,
-        f"the gradients promised a fall of {total:.3g} in all; the loss fell by {progress:.3g}",
+        f"going by its gradients the loss should have fallen by {total:.3g} in all; it fell by {progress:.3g}",
         predicted=total,
         progress=progress,
     )
@@ -66,7 +66,8 @@ def first_steps_overshoot(run: Run) -> Finding:
     worst = int(steps[early][np.argmin(actual[early] - predicted[early])])
     return when(
         promised > 0.3 * scale and came < 0.1 * promised,
-        f"in the first {int(early.sum())} steps the gradients promised a fall of {promised:.3g}; the loss changed by {-came:+.3g}",
+        f"going by its gradients the loss should have fallen by {promised:.3g} in the first {int(early.sum())} steps; "
+        f"it changed by {-came:+.3g}",
         step=min(worst, int(steps[early][0])),
         promised=promised,
         came=came,

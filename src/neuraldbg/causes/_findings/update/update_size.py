@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, unmeasured, when
@@ -9,6 +11,10 @@ from neuraldbg.causes._findings.update.weight_norms import weights_grow
 from neuraldbg.measures.optimizer import typical_update
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
+
+
+def _by(ratio: float) -> str:
+    return f"by {100 * ratio:.3g} % of their norm" if math.isfinite(ratio) else "beyond all numbers"
 
 
 def updates_huge_at_start(run: Run) -> Finding:
@@ -22,7 +28,7 @@ def updates_huge_at_start(run: Run) -> Finding:
     value = float(values.max())
     return when(
         value > 0.1,
-        f"step {worst} moved the weights by {100 * value:.3g} % of their norm (healthy: 0.01 to 1 %)",
+        f"step {worst} moved the weights {_by(value)} (healthy: 0.01 to 1 %)",
         step=int(steps[early][0]),
         ratio=value,
     )
