@@ -58,7 +58,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
 
 
 def _over_depth(run: Run) -> Iterator[SemanticEvent]:
-    chain, series = run.chain(), run.series("module.output_std")
+    chain, series = run.chain("first"), run.series("module.output_std")
     if chain is None or not series:
         return
     names = [name for name in chain.modules if name in series.names]

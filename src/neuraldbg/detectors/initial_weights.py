@@ -88,7 +88,7 @@ def _scales(run: Run) -> Iterator[SemanticEvent]:
 
 
 def _gains(run: Run) -> Iterator[SemanticEvent]:
-    inputs, outputs = early(run.trace, "module.input_std", 2), early(run.trace, "module.output_std", 2)
+    inputs, outputs = early(run.trace, "module.input_std", 1), early(run.trace, "module.output_std", 1)
     for name, value in outputs.items():
         read = inputs.get(name, 0.0)
         linear = run.module_details(name).get("kind") in ("linear", "convolution")
