@@ -260,10 +260,13 @@ class NeuralDbg:
         Raises:
             UnknownFailureType: with the list of those that exist.
         """
-        diagnosis = self.diagnosis()
-        chosen = diagnosis.hypotheses
         if failure_type is not None:
             _check(failure_type)
+        diagnosis = self.diagnosis()
+        if diagnosis.outcome == "unseen":
+            return Explanations((), 0, diagnosis.summary.rstrip("."))
+        chosen = diagnosis.hypotheses
+        if failure_type is not None:
             chosen = tuple(h for h in chosen if failure_type in h.failure_types)
         note = "Nothing failed" if not diagnosis.hypotheses else f"Nothing of type {failure_type!r} failed"
         return Explanations(chosen, diagnosis.steps, note)
