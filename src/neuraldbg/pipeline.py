@@ -22,6 +22,16 @@ _SHOWN = 5
 _NAMED = 0.5
 
 
+def _card(diagnosis: Diagnosis) -> str:
+    """What ``print(diagnosis)`` shows; drawing is imported when it is asked for."""
+    from neuraldbg.report.terminal import render
+
+    return render(diagnosis).rstrip("\n")
+
+
+Diagnosis.draw = _card
+
+
 def diagnose(trace: Trace) -> Diagnosis:
     """Explain a recorded run."""
     run = Run(trace)

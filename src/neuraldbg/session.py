@@ -33,7 +33,7 @@ from neuraldbg.records import (
     SemanticEvent,
     Verification,
 )
-from neuraldbg.trace_store.location import new_trace_path
+from neuraldbg.trace_store.location import new_trace_path, set_aside
 from neuraldbg.trace_store.reader import read_trace, write_diagnosis, write_verification
 from neuraldbg.trace_store.writer import TraceWriter
 
@@ -45,7 +45,8 @@ class NeuralDbg:
 
     Args:
         model: the model to watch; None watches whatever modules are called and trained in the block.
-        path: where the trace goes; by default a new file in ``.neuraldbg/`` of the working folder.
+        path: where the trace goes; by default a new file in ``.neuraldbg/`` of the working folder. A trace that is
+            there already is set aside: ``run.ndbg`` becomes ``run.1.ndbg``.
         allowance: seconds of observing that are free, so that a short run is seen at every step.
         budget: share of the run's time that observing may take after that.
         preset: ``light`` (budget 0.01, allowance 0.2), ``standard``, or ``every_step``.
@@ -124,7 +125,7 @@ class NeuralDbg:
                 "NeuralDbg expects one block at a time, and another one is open around this one; "
                 "leave it first, or watch both models with a single NeuralDbg()"
             )
-        self.path = Path(self._given_path) if self._given_path is not None else new_trace_path(self._script)
+        self.path = self._path_of_this_run()
         self._diagnosis = None
         allowance, budget, every_step = self._schedule_settings
         self._writer = TraceWriter(self.path, _environment(self._script), self._limit_bytes)
@@ -160,6 +161,15 @@ class NeuralDbg:
             self._close()
             raise
         return self
+
+    def _path_of_this_run(self) -> Path:
+        if self._given_path is None:
+            return new_trace_path(self._script)
+        path = Path(self._given_path)
+        old = set_aside(path)
+        if old is not None:
+            print(f"neuraldbg: {path} held the trace of an earlier run, which is {old} now", file=sys.stderr)
+        return path
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -250,10 +260,13 @@ class NeuralDbg:
         Raises:
             UnknownFailureType: with the list of those that exist.
         """
-        diagnosis = self.diagnosis()
-        chosen = diagnosis.hypotheses
         if failure_type is not None:
             _check(failure_type)
+        diagnosis = self.diagnosis()
+        if diagnosis.outcome == "unseen":
+            return Explanations((), 0, diagnosis.summary.rstrip("."))
+        chosen = diagnosis.hypotheses
+        if failure_type is not None:
             chosen = tuple(h for h in chosen if failure_type in h.failure_types)
         note = "Nothing failed" if not diagnosis.hypotheses else f"Nothing of type {failure_type!r} failed"
         return Explanations(chosen, diagnosis.steps, note)

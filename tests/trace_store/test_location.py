@@ -1,13 +1,21 @@
 """Where traces go, and what they are called."""
 
+import contextlib
+import inspect
 import os
 import re
+import sqlite3
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
 import pytest
+import torch
 
+from neuraldbg import NeuralDbg
 from neuraldbg.trace_store import TraceWriter, list_traces, location, new_trace_path, read_trace, trace_folder
+from neuraldbg.trace_store.location import set_aside
 
 
 @pytest.fixture(autouse=True)
@@ -102,3 +110,66 @@ def test_traces_are_listed_newest_first(tmp_path):
         warnings.simplefilter("error")
         assert list_traces() == paths
         assert list_traces(Path("elsewhere")) == []
+
+
+def _a_run(path: Path, value: float, finished: bool = True) -> None:
+    writer = TraceWriter(path, {})
+    writer.observe("loss.value", 0, (writer.place("loss", "loss"),), (value,))
+    writer.flush()
+    if finished:
+        writer.close()
+
+
+def test_an_old_trace_makes_room_for_a_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndbg"
+    assert set_aside(path) is None
+    for number in (1, 2):
+        _a_run(path, float(number))
+        assert set_aside(path) == tmp_path / f"run.{number}.ndbg"
+        assert not path.exists()
+    kept = [read_trace(tmp_path / f"run.{number}.ndbg").scalar("loss.value")[1].tolist() for number in (1, 2)]
+    assert kept == [[1.0], [2.0]]
+
+
+def test_a_killed_runs_log_goes_with_its_trace(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndbg"
+    source = Path(__file__).parents[2] / "src"
+    body = f"import os, pathlib; from neuraldbg.trace_store import TraceWriter\n{inspect.getsource(_a_run)}"
+    body = body.replace("path: Path", "path")
+    code = f"{body}\n_a_run(pathlib.Path({str(path)!r}), 3.0, finished=False); os._exit(9)"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(source)}, check=False)
+    assert path.with_name("run.ndbg-wal").stat().st_size > 0
+    aside = set_aside(path)
+    assert aside is not None
+    assert read_trace(aside).scalar("loss.value")[1].tolist() == [3.0]
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith("run.ndbg")) == []
+
+
+def test_what_is_no_trace_or_is_being_written_stays(tmp_path: Path) -> None:
+    other = tmp_path / "notes.ndbg"
+    other.write_text("mine")
+    assert set_aside(other) is None
+    assert other.read_text() == "mine"
+    live = tmp_path / "live.ndbg"
+    _a_run(live, 1.0)
+    with contextlib.closing(sqlite3.connect(live)) as connection, connection:
+        connection.execute("UPDATE meta SET value = 'null' WHERE key = 'finished'")
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'pid'", (str(os.getppid()),))
+    assert set_aside(live) is None
+    assert live.exists()
+
+
+def test_two_runs_with_one_path_are_two_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.ndbg"
+    model = torch.nn.Linear(2, 1)
+    for steps in (3, 5):
+        with NeuralDbg(model, path=path) as debugger:
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            for _ in range(steps):
+                optimizer.zero_grad()
+                model(torch.ones(4, 2)).square().mean().backward()
+                optimizer.step()
+        assert debugger.diagnosis().steps == steps
+    assert read_trace(tmp_path / "run.1.ndbg").steps == 3
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and "run.1.ndbg" in said[0]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from neuraldbg.records.event import SemanticEvent
 from neuraldbg.records.hypothesis import CausalHypothesis, Finding
@@ -63,6 +63,9 @@ class CoupledFailure:
 class Diagnosis:
     """Everything that is said about one run."""
 
+    #: Draws the verdict as plain text; set by what knows how (the report), which the records do not import.
+    draw: ClassVar[Callable[[Diagnosis], str] | None] = None
+
     #: One of OUTCOMES.
     outcome: str
     #: One sentence that can stand alone.
@@ -94,6 +97,11 @@ class Diagnosis:
     meta: Mapping[str, Any] = field(default_factory=dict)
     #: The experiments that were made to test the hypotheses, the newest first.
     verifications: tuple[Verification, ...] = ()
+
+    def __str__(self) -> str:
+        """The verdict as ``neuraldbg explain`` prints it, without colours."""
+        draw = type(self).draw
+        return self.summary if draw is None else draw(self)
 
     def tested(self, cause: str) -> tuple[Verdict, Verification] | None:
         """What became of a cause in the newest experiment that tried it; None where none did."""

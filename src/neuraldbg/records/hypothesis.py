@@ -125,8 +125,12 @@ class Explanations(Sequence[CausalHypothesis]):
     @overload
     def __getitem__(self, index: slice) -> tuple[CausalHypothesis, ...]: ...
     def __getitem__(self, index: Any) -> Any:
-        if not self._hypotheses and isinstance(index, int):
-            raise IndexError(self.empty_message)
+        count = len(self._hypotheses)
+        if isinstance(index, int) and not -count <= index < count:
+            if not count:
+                raise IndexError(self.empty_message)
+            there = "is 1 hypothesis" if count == 1 else f"are {count} hypotheses"
+            raise IndexError(f"there {there}, numbered from 0; found index {index}")
         return self._hypotheses[index]
 
     def __len__(self) -> int:
@@ -136,11 +140,22 @@ class Explanations(Sequence[CausalHypothesis]):
         return iter(self._hypotheses)
 
     def __repr__(self) -> str:
-        return f"Explanations({list(self._hypotheses)!r})" if self._hypotheses else f"<{self.empty_message}>"
+        if not self._hypotheses:
+            return f"<{self.empty_message}>"
+        named = ", ".join(f"{hypothesis.cause} {hypothesis.confidence:.2f}" for hypothesis in self._hypotheses)
+        return f"<Explanations: {named}>"
+
+    def __str__(self) -> str:
+        """One numbered sentence per hypothesis, best first."""
+        if not self._hypotheses:
+            return f"{self.empty_message}."
+        return "\n".join(f"{number}. {hypothesis}" for number, hypothesis in enumerate(self._hypotheses, 1))
 
     @property
     def empty_message(self) -> str:
         """What an empty sequence says."""
+        if self.steps == 0:
+            return self.note or "Nothing was watched: no step was seen"
         return f"{self.note or 'Nothing failed'} in {self.steps} step{'' if self.steps == 1 else 's'}"
 
     def _repr_html_(self) -> str:

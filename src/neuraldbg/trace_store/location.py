@@ -8,8 +8,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from neuraldbg.errors import TraceError
 from neuraldbg.trace_store._process import imports_the_script_again
 from neuraldbg.trace_store._warn import warn
+from neuraldbg.trace_store.reader import summary
 
 SUFFIX = ".ndbg"
 FOLDER_NAME = ".neuraldbg"
@@ -45,6 +47,50 @@ def new_trace_path(script: str | None = None) -> Path:
         return _reserve(_temporary_folder(reason), stem)
     except OSError:
         return Path(stem + SUFFIX)
+
+
+def set_aside(path: Path) -> Path | None:
+    """Make room for a new trace: a finished or abandoned one that lies at ``path`` gets a free name beside it.
+
+    ``run.ndbg`` becomes ``run.1.ndbg``, with its ``-wal`` if a killed process left one. What is not a trace, and a
+    trace that another living process writes, is left alone. Never raises.
+
+    Returns:
+        The new name of the old trace; None when there was none.
+    """
+    try:
+        if imports_the_script_again() or not path.is_file() or not path.stat().st_size:
+            return None
+        meta = summary(path)
+        writer = meta.get("pid")
+        if meta.get("finished") is None and isinstance(writer, int) and writer != os.getpid() and _runs(writer):
+            return None
+        aside = _free_name(path)
+        path.rename(aside)
+        for ending in ("-wal", "-shm"):
+            beside = path.with_name(path.name + ending)
+            if beside.exists():
+                beside.rename(aside.with_name(aside.name + ending))
+    except (OSError, ValueError, TraceError):
+        return None
+    return aside
+
+
+def _free_name(path: Path) -> Path:
+    number = 1
+    while (aside := path.with_name(f"{path.stem}.{number}{path.suffix}")).exists():
+        number += 1
+    return aside
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def list_traces(folder: Path | None = None) -> list[Path]:

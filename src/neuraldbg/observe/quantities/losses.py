@@ -154,7 +154,7 @@ def _cross_entropy(pending: Pending, place: int, term: Term, histogram: ClassHis
     count = weight.sum().clamp_min(1.0)
     safe = ids.clamp(0, classes - 1)
     if classes <= 4096:
-        counts = torch.zeros(classes, device=table.device).index_add_(0, safe, weight)
+        counts = torch.zeros(classes, dtype=torch.float32, device=table.device).index_add_(0, safe, weight)
         shares = counts / count
         entropy = torch.special.entr(shares).sum()
         pending.add("target.classes", place, (counts > 0).sum().float())
@@ -171,7 +171,9 @@ def _cross_entropy(pending: Pending, place: int, term: Term, histogram: ClassHis
         pending.add(
             "prediction.rare_recall", place, torch.where(rare.sum() > 0, hits / rare.sum().clamp_min(1.0), -1.0)
         )
-        predicted_counts = torch.zeros(classes, device=table.device).index_add_(0, predicted, weight)
+        predicted_counts = torch.zeros(classes, dtype=torch.float32, device=table.device).index_add_(
+            0, predicted, weight
+        )
         pending.add("prediction.top_share", place, predicted_counts.amax() / count)
         mean_prediction = table.exp().mean(0)
         pending.add("prediction.entropy", place, torch.special.entr(mean_prediction).sum())

@@ -65,7 +65,7 @@ class ParameterSample:
             values = dense(tensor).reshape(-1)
             values = values[::stride] if stride > 1 else values
             pieces.append(values.float() if values.dtype != torch.float32 else values)
-        return torch.cat(pieces) if pieces else torch.zeros(0)
+        return torch.cat(pieces) if pieces else torch.zeros(0, dtype=torch.float32)
 
     def norms(self, sample: Tensor) -> list[Tensor]:
         """Norm per parameter of a sample, scaled up to all elements; 0-dim tensors."""
