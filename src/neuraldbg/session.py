@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 import threading
 from collections.abc import Callable
@@ -14,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-import torch
 from torch import nn
 
 from neuraldbg.errors import NestedSessionError, TraceError, TrainingFailure, UnknownFailureType, UsageError
+from neuraldbg.observe.environment import described, environment
 from neuraldbg.observe.observer import Observer
 from neuraldbg.observe.recorder import Recorder
 from neuraldbg.observe.schedule import Schedule
@@ -128,7 +127,7 @@ class NeuralDbg:
         self.path = self._path_of_this_run()
         self._diagnosis = None
         allowance, budget, every_step = self._schedule_settings
-        self._writer = TraceWriter(self.path, _environment(self._script), self._limit_bytes)
+        self._writer = TraceWriter(self.path, environment(self._script), self._limit_bytes)
         self._outer = outer
         self._open = True
         try:
@@ -175,7 +174,7 @@ class NeuralDbg:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
         if error is not None and self._observer is not None and not isinstance(error, TrainingFailure):
-            self._observer.recorder.fact("run.exception", self._observer.rounds.step, None, _described(error))
+            self._observer.recorder.fact("run.exception", self._observer.rounds.step, None, described(error))
         self._close()
         return False
 
@@ -347,34 +346,6 @@ class NeuralDbg:
 def _check(failure_type: str) -> None:
     if failure_type not in FAILURE_TYPES:
         raise UnknownFailureType(f"failure_type expects one of {', '.join(FAILURE_TYPES)}; found {failure_type!r}")
-
-
-def _environment(script: str | None) -> dict[str, Any]:
-    return {
-        "script": script or (sys.argv[0] if sys.argv and sys.argv[0] else "interactive"),
-        "arguments": sys.argv[1:],
-        "folder": _working_folder(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "platform": platform.platform(),
-        "threads": torch.get_num_threads(),
-        "cuda": torch.version.cuda if torch.cuda.is_available() else None,
-    }
-
-
-def _working_folder() -> str | None:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return None
-
-
-def _described(error: BaseException) -> dict[str, str]:
-    try:
-        message = str(error)[:2000]
-    except Exception:
-        message = ""
-    return {"type": type(error).__name__, "message": message}
 
 
 def _describe_parameters(recorder: Recorder, watched: Watched) -> None:

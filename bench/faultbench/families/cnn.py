@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bench.faultbench import tasks
 from bench.faultbench.families import _common
 from bench.faultbench.families._convolutions import CONVOLUTION_KNOBS, convolutions
@@ -12,18 +14,23 @@ SIZE = 12
 
 
 def make(seed: int) -> Recipe:
-    rng = _common.source("cnn", seed)
+    return classifier("cnn", "none", {**_common.RATES, "momentum": 0.02, "sgd": 0.1}, seed)
+
+
+def classifier(family: str, norm: str, rates: Mapping[str, float], seed: int) -> Recipe:
+    """A classifier of stripes with one kind of norm, or none, and the learning rates that suit it."""
+    rng = _common.source(family, seed)
     channels, classes, noise = rng.choice([1, 3]), rng.choice([3, 4, 5]), rng.choice([0.5, 0.9, 1.2])
     objective, metric = tasks.standard_parts("classes", rng)
     steps = rng.choice([140, 180])
     return Recipe(
-        family="cnn",
+        family=family,
         seed=seed,
         task="classes",
         style=_common.draw_style(
             rng,
             activations=("relu", "relu", "leaky_relu", "gelu", "elu", "relu_inplace"),
-            norms=("none",),
+            norms=(norm,),
             widths=(8, 12),
         ),
         knobs=CONVOLUTION_KNOBS,
@@ -33,7 +40,7 @@ def make(seed: int) -> Recipe:
         objective=objective,
         metric=metric,
         predict=tasks.identity,
-        optimizer=_common.draw_optimizer(rng, {**_common.RATES, "momentum": 0.02, "sgd": 0.1}),
+        optimizer=_common.draw_optimizer(rng, rates),
         batch=rng.choice([16, 32]),
         steps=steps,
         samples=rng.choice([512, 2048]),

@@ -113,6 +113,10 @@ class Run:
         level = share * curve.constant
         return 0 <= curve.first < 1.5 * level and curve.start < level and curve.end < level
 
+    def start_did_no_harm(self) -> bool:
+        """Whether the run left its start behind, or began from weights that were trained before."""
+        return self.learned_to(0.55) or self.began_trained()
+
     def had_learned(self) -> bool:
         """Whether nothing was left to learn from the start on."""
         return self.began_trained(0.1)

@@ -23,7 +23,7 @@ def _initial_scales(run: Run) -> list[tuple[float, Place]]:
 
 def initial_weights_large(run: Run) -> Finding:
     """A weight matrix starts at more than three times what its fan-in asks for."""
-    if run.learned_to(0.55) or run.began_trained():
+    if run.start_did_no_harm():
         return absent()
     scales = _initial_scales(run)
     if not scales:
@@ -40,7 +40,7 @@ def initial_weights_large(run: Run) -> Finding:
 
 def initial_weights_extreme(run: Run) -> Finding:
     """A weight matrix starts at more than eight times what its fan-in asks for: no gain of a deep stack is that large."""
-    if run.learned_to(0.55) or run.began_trained():
+    if run.start_did_no_harm():
         return absent()
     scales = _initial_scales(run)
     if not scales:
@@ -63,7 +63,7 @@ def initial_weights_small(run: Run) -> Finding:
 
     Layers that a norm follows or precedes do not mind: it restores the scale of what they give.
     """
-    if run.learned_to(0.55) or run.began_trained() or _normalized_throughout(run):
+    if run.start_did_no_harm() or _normalized_throughout(run):
         return absent()
     scales = [(value, place) for value, place in _initial_scales(run)]
     if not scales:
@@ -81,7 +81,7 @@ def initial_weights_small(run: Run) -> Finding:
 
 def a_layer_starts_small(run: Run) -> Finding:
     """Some inner weight matrix starts below a twentieth of what its fan-in asks for, without being zero."""
-    if run.learned_to(0.55) or run.began_trained():
+    if run.start_did_no_harm():
         return absent()
     scales = _initial_scales(run)
     if not scales:
@@ -97,7 +97,7 @@ def a_layer_starts_small(run: Run) -> Finding:
 
 def embedding_used_as_output_starts_large(run: Run) -> Finding:
     """An embedding with unit spread also makes the logits: they start with a spread of sqrt(width)."""
-    if run.learned_to(0.55) or run.began_trained():
+    if run.start_did_no_harm():
         return absent()
     stds = run.series("parameter.initial_std")
     calls = {p.name: p for p in run.trace.places if p.kind == "module" and p.details.get("kind") == "embedding"}

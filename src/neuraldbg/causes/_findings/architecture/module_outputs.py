@@ -27,7 +27,7 @@ def outputs_collapse(run: Run) -> Finding:
 
 def outputs_large_at_start(run: Run) -> Finding:
     """A module turns an ordinary input into outputs more than five times as large, at step 0."""
-    if run.learned_to(0.55) or run.began_trained():
+    if run.start_did_no_harm():
         return absent()
     inputs, outputs = early(run.trace, "module.input_std", 1), early(run.trace, "module.output_std", 1)
     if not outputs:
@@ -98,7 +98,7 @@ def a_module_makes_non_finite_values(run: Run) -> Finding:
 
 def outputs_overflow_at_once(run: Run) -> Finding:
     """At step 0, with untouched weights and ordinary inputs, outputs reach 1e4 times the inputs' size or overflow."""
-    if run.learned_to(0.55) or run.began_trained():
+    if run.start_did_no_harm():
         return absent()
     outputs = run.series("module.output_absmax")
     inputs = early(run.trace, "input.absmax", 1)
