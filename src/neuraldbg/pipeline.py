@@ -37,7 +37,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     run = Run(trace)
     notes = _observer_notes(trace)
     if trace.steps <= 0 or not run.curves:
-        return Diagnosis("unseen", _UNSEEN, max(0, trace.steps), notes=notes, meta=trace.meta)
+        return Diagnosis("unseen", _unseen(trace), max(0, trace.steps), notes=notes, meta=trace.meta)
 
     # 2 numbers → events, 3 events → causal graph
     events, detector_notes = detect_events(run)
@@ -76,7 +76,20 @@ def diagnose(trace: Trace) -> Diagnosis:
     )
 
 
-_UNSEEN = "Nothing was trained: no backward pass and no optimizer step were seen in the block."
+def _unseen(trace: Trace) -> str:
+    counts = trace.meta.get("counts") or {}
+    backwards, steps = int(counts.get("backwards", 0)), int(counts.get("optimizer_steps", 0))
+    seen = [_times(backwards, "backward pass", "backward passes"), _times(steps, "optimizer step", "optimizer steps")]
+    if not backwards and not steps:
+        return "Nothing was trained: no backward pass and no optimizer step were seen in the block."
+    return (
+        f"The loss is not known, so nothing can be judged: {' and '.join(seen)} were seen, and no backward of a loss "
+        "of one number. Hand the loss over in the loop: record_loss(loss)."
+    )
+
+
+def _times(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}" if count else f"no {one}"
 
 
 def _observer_notes(trace: Trace) -> tuple[str, ...]:

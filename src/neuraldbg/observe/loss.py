@@ -15,6 +15,7 @@ from torch import Tensor
 from neuraldbg.observe import autograd, forensics, kernels, source
 from neuraldbg.observe.autograd import Node
 from neuraldbg.observe.loss_structure import LIBRARY_LOSSES, Term, describe, read_structure
+from neuraldbg.observe.losses_alone import LossesAlone
 from neuraldbg.observe.quantities import data_flow
 from neuraldbg.observe.quantities.losses import ClassHistogram, measure_term
 from neuraldbg.observe.watched import Watched
@@ -22,6 +23,7 @@ from neuraldbg.observe.watched import Watched
 if TYPE_CHECKING:
     from neuraldbg.observe.forward import ForwardObserver
     from neuraldbg.observe.recorder import Recorder
+    from neuraldbg.observe.rounds import Rounds
 
 #: A loss above this many times the running median looks like a spike and is worth a closer look.
 _SPIKE = 3.0
@@ -50,6 +52,7 @@ class LossObserver:
         self._hazards: list[data_flow.Site] = []
         self._hazard_places: list[tuple[str, int]] = []
         self._evaluations = 0
+        self.alone = LossesAlone(recorder)
         self.level = math.inf
         self._level_age = 0
 
@@ -260,14 +263,21 @@ class LossObserver:
         self._recorder.add("evaluation.loss", place, value)
         self._evaluations += 1
 
-    def recorded(self, loss: Any, frame: FrameType | None, step: int) -> None:
+    def recorded(self, loss: Any, frame: FrameType | None, rounds: Rounds) -> None:
+        """A loss that the user hands over; one that can be differentiated is known already, once backwards are seen."""
         value = loss.detach() if isinstance(loss, Tensor) else torch.tensor(float(loss))
         if value.numel() != 1:
             raise ValueError(f"record_loss expects one number, found shape {tuple(value.shape)}; reduce it first")
-        if isinstance(loss, Tensor) and loss.requires_grad:
-            return
-        kind = "evaluation" if not torch.is_grad_enabled() else "loss"
+        differentiable = isinstance(loss, Tensor) and loss.requires_grad
         where = source.location(frame) or "recorded"
+        without_gradients = not torch.is_grad_enabled()
+        if not rounds.seen_anything:
+            self.alone.keep(where, float(value), without_gradients, differentiable, rounds)
+            return
+        self.alone.settle(rounds)
+        if differentiable and rounds.backwards:
+            return
+        kind = "evaluation" if without_gradients else "loss"
         place = self._recorder.place(kind, f"recorded at {where}", {"source": where, "recorded": True})
         self._recorder.add(
             "evaluation.loss" if kind == "evaluation" else "loss.value", place, value.reshape(()).float()

@@ -95,6 +95,7 @@ class Observer:
         self.alarms.keeper.close()
         try:
             self.forward.release()
+            self.loss.alone.settle(self.rounds)
             self.recorder.finish(self.rounds)
             self.loss.finish(self.rounds.step)
             self.recorder.writer.set_meta("sampling", self.schedule.report)
@@ -103,6 +104,7 @@ class Observer:
 
     def note_progress(self) -> None:
         """Everything measured so far goes to the writer, so that a run can be explained while it runs."""
+        self.loss.alone.settle(self.rounds)
         self.recorder.write(self.rounds)
         self.recorder.note_progress(self.rounds)
 
@@ -171,4 +173,4 @@ class Observer:
     def record_loss(self, loss: Any) -> None:
         """A loss that the user hands over: kept unless a backward has shown it already."""
         frame = source.user_frame(2)
-        self.loss.recorded(loss, frame, self.rounds.step)
+        self.loss.recorded(loss, frame, self.rounds)
