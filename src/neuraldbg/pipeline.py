@@ -108,8 +108,9 @@ def _observer_notes(trace: Trace) -> tuple[str, ...]:
 def _healthy(run: Run) -> str:
     curve = run.loss
     if curve is None or not curve.count:
-        return f"Nothing failed in {run.trace.steps:,} steps."
-    return f"Nothing failed in {run.trace.steps:,} steps: the loss went from {curve.first:.3g} to {curve.end:.3g}."
+        return f"Nothing failed in {_times(run.trace.steps, 'step', 'steps')}."
+    steps = _times(run.trace.steps, "step", "steps")
+    return f"Nothing failed in {steps}: the loss went from {curve.first:.3g} to {curve.end:.3g}."
 
 
 def _harmless(events: tuple[SemanticEvent, ...]) -> tuple[str, ...]:

@@ -90,6 +90,10 @@ class NeuralDbg:
             raise UsageError(f"preset expects light, standard or every_step, found {preset!r}")
         if on_non_finite not in ("record", "raise", "skip"):
             raise UsageError(f"on_non_finite expects record, raise or skip, found {on_non_finite!r}")
+        for name, value in (("allowance", allowance), ("budget", budget)):
+            if not isinstance(value, (int, float)) or not value >= 0:
+                unit = "seconds" if name == "allowance" else "a share of the run's time"
+                raise UsageError(f"{name} expects {unit}, zero or more, found {value!r}")
         if preset == "light":
             allowance, budget = min(allowance, 0.2), min(budget, 0.01)
         self._model = model

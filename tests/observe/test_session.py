@@ -13,7 +13,7 @@ from torch import nn
 
 from helpers.watching import failures
 from neuraldbg import NeuralDbg
-from neuraldbg.errors import UnknownFailureType
+from neuraldbg.errors import UnknownFailureType, UsageError
 from neuraldbg.records import FAILURE_TYPES
 from neuraldbg.trace_store.reader import read_diagnosis, read_trace
 
@@ -177,3 +177,18 @@ def test_a_trace_that_cannot_take_the_diagnosis_is_explained_all_the_same(tmp_pa
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("neuraldbg.session.write_diagnosis", refuse)
         assert debugger.diagnosis().steps == 5
+
+
+@pytest.mark.parametrize("name", ["budget", "allowance"])
+@pytest.mark.parametrize("value", [-1, float("nan"), "much", None])
+def test_what_observing_may_cost_is_a_number_that_is_not_negative(name: str, value: object) -> None:
+    with pytest.raises(UsageError, match=f"{name} expects .*, zero or more, found"):
+        NeuralDbg(nn.Linear(2, 1), **{name: value})
+
+
+def test_one_step_is_no_steps(tmp_path: Path) -> None:
+    model = nn.Linear(4, 1)
+    with NeuralDbg(model, path=tmp_path / "one.ndbg") as debugger:
+        model(torch.ones(8, 4)).square().mean().backward()
+        torch.optim.SGD(model.parameters(), lr=0.01).step()
+    assert debugger.diagnosis().summary.startswith("Nothing failed in 1 step: ")
