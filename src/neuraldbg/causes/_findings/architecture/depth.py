@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from neuraldbg.causes._findings._answer import unmeasured, when
+from neuraldbg.causes._findings._answer import absent, unmeasured, when
+from neuraldbg.causes._findings.architecture.initial_weights import initial_weights_extreme
 from neuraldbg.measures.depth import Chain, early
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
@@ -102,6 +103,9 @@ def gradient_explodes_over_depth(run: Run) -> Finding:
     chain = _chain(run, "first", links=4)
     if chain is None:
         return unmeasured()
+    if initial_weights_extreme(run).present:
+        # Weights that are far too large by themselves account for it: no depth is needed.
+        return absent()
     ratio = chain.log_gradient_ratio
     largest = max(chain.gradients, default=0.0)
     known = [g for g in chain.gradients if g > 0 and math.isfinite(g)]
