@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -113,14 +114,25 @@ def test_an_unknown_name_lists_those_near_to_it(box: Box) -> None:
     assert done.returncode == 2 and "neuraldbg list" in done.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(runs: Box) -> None:
+def test_a_trace_is_named_by_how_its_file_begins(runs: Box) -> None:
+    folder = runs.folder / ".neuraldbg"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(runs.folder / "ill.ndbg", folder / "train-20250131-142501-4711.ndbg")
+    for words in (("explain", "train"), ("diff", "train", "train-2025"), ("export", "train", "--to", "csv")):
+        assert runs.neuraldbg(*words).returncode in (0, 1), words
+    missing = runs.neuraldbg("diff", "train", "trainer")
+    assert missing.returncode == 2 and "no trace whose name begins so" in missing.stderr
+
+
+@pytest.mark.parametrize("words", ["explain ill.ndbg --json", "export ill.ndbg --to csv"])
+def test_a_reader_that_goes_away_is_no_error(runs: Box, words: str) -> None:
     import subprocess
     import sys
 
     from helpers.command_line import environment
 
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m neuraldbg explain ill.ndbg --json | head -c 10; exit ${{PIPESTATUS[0]}}"],
+        ["bash", "-c", f"{sys.executable} -m neuraldbg {words} | head -c 10; exit ${{PIPESTATUS[0]}}"],
         cwd=runs.folder,
         env=environment(),
         capture_output=True,

@@ -72,7 +72,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader (``| head``) has gone. Python would complain again when it flushes at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 0
+    except SystemExit:
+        # click ends the program with 1 when the reader has gone, and leaves this mark.
+        if type(sys.stdout).__name__ != "PacifyFlushWrapper":
+            raise
+        return 0
     except _USAGE_ERROR as error:
         return _usage(error)
     if isinstance(outcome, Launch):

@@ -33,13 +33,20 @@ def judge(path: Path) -> tuple[Diagnosis, Trace]:
 
 
 def chosen_trace(given: str | None) -> Path:
-    """The trace that was named, or the newest of this folder; raises UsageError where there is none."""
-    from neuraldbg.trace_store.location import list_traces, trace_folder
+    """The trace that was named, by its path or by how its file name begins, or the newest of this folder.
+
+    Raises:
+        UsageError: there is none.
+    """
+    from neuraldbg.trace_store.location import list_traces, trace_folder, trace_named
 
     if given is not None:
-        path = Path(given)
-        if not path.exists():
-            raise UsageError(f"expected a trace, found no file {given!r}; `neuraldbg list` shows those of this folder")
+        path = Path(given) if Path(given).exists() else trace_named(given)
+        if path is None:
+            raise UsageError(
+                f"expected a trace, found no file {given!r} and no trace whose name begins so; "
+                "`neuraldbg list` shows those of this folder"
+            )
         return path
     traces = list_traces()
     if not traces:

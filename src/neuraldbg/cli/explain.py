@@ -42,14 +42,17 @@ def command(
       neuraldbg explain .neuraldbg/train-20250131-142501-4711.ndbg --json
       neuraldbg explain dying_relu
     """
+    from neuraldbg.cli._verdict import chosen_trace
+
     if what is None:
-        return _explain_trace(_newest(), as_json, verbose)
+        return _explain_trace(chosen_trace(None), as_json, verbose)
     path = Path(what)
     if path.is_dir():
         return _explain_folder(path, as_json, verbose)
     if path.exists():
         return _explain_trace(path, as_json, verbose)
     from neuraldbg.cli._rules import near, page, print_page
+    from neuraldbg.trace_store.location import trace_named
 
     shown = page(what)
     if shown is not None:
@@ -57,21 +60,15 @@ def command(
 
         print_page(shown, Console(highlight=False))
         return 0
+    named = trace_named(what)
+    if named is not None:
+        return _explain_trace(named, as_json, verbose)
     if len(path.parts) > 1 or path.suffix:
         raise UsageError(f"expected a trace, found no file {what!r}; `neuraldbg list` shows those of this folder")
     alike = near(what)
     hint = f"did you mean {', '.join(alike)}?" if alike else "`neuraldbg list` shows the traces of this folder"
     complain(f"{what!r} is no file, no cause and no event; {hint}")
     return EXIT_UNREADABLE
-
-
-def _newest() -> Path:
-    from neuraldbg.trace_store.location import list_traces, trace_folder
-
-    traces = list_traces()
-    if not traces:
-        raise UsageError(f"found no trace in {str(trace_folder())!r}; make one: neuraldbg run train.py")
-    return traces[0]
 
 
 def _explain_folder(folder: Path, as_json: bool, verbose: bool) -> int:

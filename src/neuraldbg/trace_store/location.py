@@ -93,6 +93,13 @@ def _runs(process: int) -> bool:
     return True
 
 
+def trace_named(name: str) -> Path | None:
+    """The newest trace of the present folder whose file name begins with a name, as that of its script does."""
+    if not name or Path(name).name != name:
+        return None
+    return next((path for path in list_traces() if path.name.startswith(name)), None)
+
+
 def list_traces(folder: Path | None = None) -> list[Path]:
     """All traces in a folder (the present one by default), the newest first."""
     traces = []
