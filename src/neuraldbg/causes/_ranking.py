@@ -97,14 +97,20 @@ def hypotheses(
     """Every candidate as a hypothesis, the most probable first."""
     order = sorted(
         (name for name in posterior.marginals if name not in (NOTHING, UNKNOWN)),
-        key=lambda name: (not _comes_first(name, posterior.marginals[name]), -posterior.marginals[name]),
+        key=lambda name: (not _comes_first(name, posterior.marginals[name], answers), -posterior.marginals[name]),
     )
     return [_hypothesis(name, answers, posterior, symptom, events, last_step) for name in order]
 
 
-def _comes_first(name: str, probability: float) -> bool:
-    """Whether a cause goes before others that are as good as certain: what is wrong whatever the numbers do."""
-    return probability >= _CERTAIN and getattr(rules()[name], "DEFINITE", False)
+def _comes_first(name: str, probability: float, answers: Mapping[str, Finding]) -> bool:
+    """Whether a cause goes before others that are as good as certain: what is wrong whatever the numbers do.
+
+    ``DEFINITE`` in a cause's file is True, or names the findings that make it so; those need no certainty beside.
+    """
+    definite = getattr(rules()[name], "DEFINITE", False)
+    if isinstance(definite, tuple):
+        return probability >= FAILED and any(_is(answers, finding) for finding in definite)
+    return bool(definite) and probability >= _CERTAIN
 
 
 def _hypothesis(

@@ -29,15 +29,16 @@ FAILURE_TYPES: tuple[str, ...] = ("data_anomaly",)
 #: How often it is met, against 1 for an ordinary cause.
 PRIOR = 1.0
 #: At least one of these must be present for the cause to be considered.
-REQUIRES: tuple[str, ...] = ("target_non_finite", "target_out_of_range")
+REQUIRES: tuple[str, ...] = ("target_non_finite", "target_out_of_range", "no_target_counts")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
     "explosion_precedes": 0.03,
     "run_learned_well": 0.02,
     "target_non_finite": 0.5,
     "target_out_of_range": 0.55,
+    "no_target_counts": 0.05,
 }
 #: Findings that say where it sits and when it starts; the first one present decides.
-LOCATED_BY: tuple[str, ...] = ("target_non_finite", "target_out_of_range")
+LOCATED_BY: tuple[str, ...] = ("target_non_finite", "target_out_of_range", "no_target_counts")
 #: A fault of the program whatever the numbers do: named before a setting that is judged by them.
 DEFINITE = True

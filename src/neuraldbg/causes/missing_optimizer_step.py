@@ -29,15 +29,16 @@ FAILURE_TYPES: tuple[str, ...] = ("optimizer_instability",)
 #: How often it is met, against 1 for an ordinary cause.
 PRIOR = 1.0
 #: At least one of these must be present for the cause to be considered.
-REQUIRES: tuple[str, ...] = ("no_optimizer_step", "all_steps_skipped")
+REQUIRES: tuple[str, ...] = ("no_optimizer_step", "all_steps_skipped", "gradients_cleared_before_step")
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
     "run_learned_well": 0.02,
     "no_optimizer_step": 0.95,
     "all_steps_skipped": 0.05,
+    "gradients_cleared_before_step": 0.05,
     "loss_never_moved": 0.9,
 }
 #: Findings that say where it sits and when it starts; the first one present decides.
-LOCATED_BY: tuple[str, ...] = ("no_optimizer_step", "all_steps_skipped")
+LOCATED_BY: tuple[str, ...] = ("no_optimizer_step", "all_steps_skipped", "gradients_cleared_before_step")
 #: A fault of the program whatever the numbers do: named before a setting that is judged by them.
 DEFINITE = True

@@ -47,3 +47,5 @@ LOCATED_BY: tuple[str, ...] = (
     "parameters_left_out_of_optimizer",
     "optimizer_holds_foreign_parameters_only",
 )
+#: Findings that make it a fault of the program whatever the numbers do.
+DEFINITE: tuple[str, ...] = ("module_not_registered",)

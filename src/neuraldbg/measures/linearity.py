@@ -32,14 +32,21 @@ _PASSED = 4
 
 
 def linear_sources(run: Run) -> list[tuple[str | None, str]]:
-    """(source, target) for each way into a linear layer; source is None where a nonlinearity lies on it."""
+    """(source, target) for each way into a linear layer; source is None where a nonlinearity lies on it, or beside it.
+
+    What a layer reads straight from another one and adds to a nonlinear branch is a shortcut, no missing activation.
+    """
     graph = flow_graph(run.trace)
     return [
         (source, target)
         for target in graph.nodes
         if run.module_details(target).get("kind") in LINEAR_KINDS
-        for source in _sources(run, graph, target, _PASSED)
+        for source in _all_or_none(_sources(run, graph, target, _PASSED))
     ]
+
+
+def _all_or_none(ways: list[str | None]) -> list[str | None]:
+    return [None] if None in ways else ways
 
 
 def linear_throughout(run: Run) -> bool:
@@ -68,7 +75,7 @@ def _sources(run: Run, graph: nx.DiGraph, target: str, depth: int) -> list[str |
         elif kind in LINEAR_KINDS:
             found.append(source)
         elif depth > 0 and (kind in ("dropout", "norm") or (kind == "container" and _sums_its_own(graph, source))):
-            found.extend(_sources(run, graph, source, depth - 1))
+            found.extend(_all_or_none(_sources(run, graph, source, depth - 1)))
         else:
             found.append(None)
     return found

@@ -90,10 +90,13 @@ def trace_flow(
                     # A product with a constant (a mask, an adjacency matrix, a scale) is linear.
                     name = "Constant" + name
                 for source, operations in below.get(child, {}).items():
-                    if source not in reached and len(reached) < 8:
-                        reached[source] = (
-                            ((*operations, name))[-12:] if name not in autograd.REARRANGING else operations
-                        )
+                    here = operations if name in autograd.REARRANGING else (*operations, name)
+                    if source in reached:
+                        # Two ways between the same two modules, a branch and its shortcut: all that lies on either.
+                        here = (*(one for one in here if one not in reached[source]), *reached[source])
+                    elif len(reached) >= 8:
+                        continue
+                    reached[source] = here[-12:]
         below[node] = reached
         nearest[node] = list(reached)
     names = _own_names(owners)

@@ -62,6 +62,23 @@ def target_non_finite(run: Run) -> Finding:
     return absent()
 
 
+def no_target_counts(run: Run) -> Finding:
+    """Cross entropy of finite logits is NaN: all targets of the batch are ignored, and the mean is taken over none."""
+    facts, curve = run.trace.facts("nonfinite.loss"), run.loss
+    if not facts or curve is None:
+        return absent() if run.curves else unmeasured()
+    data = facts[0].data
+    alone = bool(curve.terms) and all(term["kind"] == "cross_entropy" for term in curve.terms)
+    # The graph was looked through and nothing in it was at fault, and what was left undamaged goes on.
+    looked = bool(data.get("inputs_seen")) and data.get("producer") is None and not data.get("bad_parameters")
+    goes_on = bool(np.isfinite(curve.values[curve.steps > facts[0].step]).any())
+    return when(
+        alone and looked and goes_on and data.get("value") == "nan",
+        f"no target of step {facts[0].step} counts: all are ignored, and the mean over none is NaN",
+        step=facts[0].step,
+    )
+
+
 def target_out_of_range(run: Run) -> Finding:
     """Class ids or probabilities outside what the loss accepts."""
     series = run.series("target.out_of_range")

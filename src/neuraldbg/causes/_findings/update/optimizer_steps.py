@@ -52,6 +52,21 @@ def no_optimizer_step(run: Run) -> Finding:
     return when(run.optimizer_steps == 0, f"{run.backwards} backward passes and not one optimizer step")
 
 
+def gradients_cleared_before_step(run: Run) -> Finding:
+    """Backward leaves a gradient, and when the optimizer steps there is none."""
+    steps, left = run.trace.scalar("gradient.norm_after_backward", "gradients")
+    steps_at, at = run.of_optimizer("gradient.norm")
+    if left.size < 5 or not run.optimizer_steps:
+        return unmeasured()
+    stepped_on = dict(zip(steps_at.tolist(), at.tolist()))
+    pairs = [(norm, stepped_on.get(step, 0.0)) for step, norm in zip(steps.tolist(), left.tolist())]
+    lost = [norm > 0 and not now > 0 for norm, now in pairs]
+    return when(
+        bool(np.mean(lost) > 0.9),
+        "gradients are cleared between backward and step, so that the optimizer steps on nothing",
+    )
+
+
 def all_steps_skipped(run: Run) -> Finding:
     """The loss scaler skipped every step, or nearly."""
     skipped = int(run.trace.meta.get("counts", {}).get("skipped_steps", 0))
