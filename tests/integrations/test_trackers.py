@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,16 @@ def records_of(file: Path):
             yield record
 
 
+def written(folder, seconds=60):
+    """The records of the only run in a folder, once the service in its own process has written the last one."""
+    until = time.monotonic() + seconds
+    while True:
+        records = [record for path in folder.glob("offline-run-*/*.wandb") for record in records_of(path)]
+        if any(record.HasField("exit") for record in records) or time.monotonic() > until:
+            return records
+        time.sleep(0.2)
+
+
 def values_of(items) -> dict[str, object]:
     return {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in items}
 
@@ -105,7 +116,7 @@ def test_weights_and_biases_offline(tmp_path, debugger):
     write_diagnosis(found, run, debugger.path)
     run.finish()
 
-    records = list(records_of(next((tmp_path / "wandb").glob("offline-run-*/*.wandb"))))
+    records = written(tmp_path / "wandb")
     history = [values_of(r.history.item) for r in records if r.HasField("history")]
     markers = [(h["neuraldbg/step"], h["neuraldbg/events_so_far"]) for h in history if "neuraldbg/events_so_far" in h]
     assert markers == onsets(found)

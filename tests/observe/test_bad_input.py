@@ -37,7 +37,7 @@ def test_a_block_with_no_step_says_that_nothing_was_trained(tmp_path: Path) -> N
         pass
     assert debugger.diagnosis().outcome == "unseen"
     assert not debugger.explain_failure()
-    with pytest.raises(IndexError, match="0 steps"):
+    with pytest.raises(IndexError, match="no backward pass"):
         debugger.explain_failure()[0]
     assert failures(block.trace) == []
 

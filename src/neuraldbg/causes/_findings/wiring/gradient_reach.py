@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.causes._findings.update.optimizer_steps import gradients_cleared_before_step
 from neuraldbg.measures.depth import flow_graph
 from neuraldbg.measures.run import Run, owner_of
 from neuraldbg.measures.wiring import (
@@ -147,6 +148,8 @@ def graph_is_cut(run: Run) -> Finding:
     called = called_modules(run)
     lost = [n for n in lost if owner_of(n) in called or _called_above(owner_of(n), called)]
     if not lost:
+        return absent()
+    if gradients_cleared_before_step(run).present:
         return absent()
     cut = cut_outputs(run, parameters_without_gradient(run))
     if cut:
