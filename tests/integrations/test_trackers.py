@@ -80,6 +80,8 @@ def records_of(file: Path):
     assert data[:4] == b":W&B"
     while at + 7 <= len(data):
         _, length, kind = struct.unpack("<IHB", data[at : at + 7])
+        if at + 7 + length > len(data):  # still being written
+            return
         whole += data[at + 7 : at + 7 + length]
         at += 7 + length
         if 32768 - at % 32768 < 7:  # a header never crosses a block
