@@ -30,7 +30,7 @@ FOLDS = 5
 PRIOR_STRENGTH = 3.0
 STEPS = 300
 #: The bench has more healthy runs than runs that a debugger is called for: the learned prior of "nothing" is cut.
-ASKED_ABOUT = 0.25
+ASKED_ABOUT = 0.32
 
 
 def answers_of(record: Record) -> dict[str, Finding]:

@@ -26,7 +26,7 @@ SHOWN = 0.04
 #: Probability from which two causes are both taken for at work, and their order says which to mend first.
 _CERTAIN = 0.9
 #: Below this probability a candidate is no explanation at all.
-_NEGLIGIBLE = 0.003
+_NEGLIGIBLE = 0.001
 
 
 @cache

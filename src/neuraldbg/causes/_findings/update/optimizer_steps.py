@@ -58,6 +58,9 @@ def gradients_cleared_before_step(run: Run) -> Finding:
     steps_at, at = run.of_optimizer("gradient.norm")
     if left.size < 5 or not run.optimizer_steps:
         return unmeasured()
+    if not any(trains and held for trains, held, *_ in run.membership.values()):
+        # It steps over parameters of something else: what it finds there says nothing of these gradients.
+        return absent()
     stepped_on = dict(zip(steps_at.tolist(), at.tolist()))
     pairs = [(norm, stepped_on.get(step, 0.0)) for step, norm in zip(steps.tolist(), left.tolist())]
     lost = [norm > 0 and not now > 0 for norm, now in pairs]
