@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -225,3 +226,23 @@ def test_inductor_gives_the_same_numbers(tmp_path: Path) -> None:
         _loop(forward, optimizer, 30)
     assert _equal(model, expected)
     assert counters["stats"]["unique_graphs"] == graphs
+
+
+def test_a_container_compiled_inside_the_block_is_compiled(tmp_path: Path) -> None:
+    def graphs(watch: Callable[[nn.Module], Any]) -> tuple[int, int]:
+        torch._dynamo.reset()
+        counters.clear()
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with watch(model):
+            forward = torch.compile(model, backend="eager")
+            for _ in range(3):
+                optimizer.zero_grad()
+                forward(torch.randn(8, 4)).square().mean().backward()
+                optimizer.step()
+        return counters["stats"]["unique_graphs"], counters["stats"]["calls_captured"]
+
+    bare = graphs(lambda model: contextlib.nullcontext())
+    assert bare == (1, 3)
+    assert graphs(lambda model: NeuralDbg(model, path=tmp_path / "run.ndbg")) == bare

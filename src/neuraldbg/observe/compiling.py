@@ -80,6 +80,9 @@ class Compiling:
     def _wrap_compile(self, original: Any) -> Any:
         def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
             before = self.active
+            if isinstance(model, nn.Module) and self._observer.listening:
+                # The compiler takes hold of the model's ``__call__`` as it finds it; ours it could not look into.
+                self._observer.alarms.keeper.leave(type(model))
             result = original(model, *args, **kwargs)
             if not torch.compiler.is_compiling() and self._observer.listening:
                 if callable(model) and not isinstance(model, nn.Module):
