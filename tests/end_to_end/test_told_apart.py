@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from neuraldbg import NeuralDbg
 
@@ -111,6 +112,25 @@ def adapters_on_a_frozen_model(watch: Any) -> None:
     beside = nn.Linear(10, 3)
     whole = nn.ModuleDict({"base": model, "adapter": beside})
     _train(whole, lambda: F.mse_loss(model(inputs) + beside(inputs), target), 200, 0.02, watch, adam=True)
+
+
+class _Checkpointed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(10, 32), nn.Linear(32, 4)
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(32, 32), nn.GELU()) for _ in range(3))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        hidden = self.first(inputs)
+        for block in self.blocks:
+            hidden = hidden + checkpoint(block, hidden, use_reentrant=True)
+        return self.last(hidden)
+
+
+def branches_hidden_in_checkpoints(watch: Any) -> None:
+    inputs, labels = _points()
+    model = _Checkpointed()
+    _train(model, lambda: F.cross_entropy(model(inputs), labels), 25, 3e-3, watch, adam=True)
 
 
 # failures -------------------------------------------------------------------------------------------------------------
@@ -238,12 +258,35 @@ def infinite_target_in_a_loss_by_hand(watch: Any) -> None:
     _train(model, loss, 120, 1e-2, watch, adam=True)
 
 
+def gradients_cleared_before_the_step(watch: Any) -> None:
+    inputs, labels = _points()
+    model = _network()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    with watch(model):
+        for _ in range(60):
+            F.cross_entropy(model(inputs), labels).backward()
+            optimizer.zero_grad()
+            optimizer.step()
+
+
+def batch_in_which_no_target_counts(watch: Any) -> None:
+    inputs, labels = _points()
+    model = _network()
+    step = iter(range(1000))
+
+    def loss() -> Tensor:
+        return F.cross_entropy(model(inputs), torch.full_like(labels, -100) if next(step) == 30 else labels)
+
+    _train(model, loss, 60, 1e-2, watch, adam=True)
+
+
 HEALTHY: tuple[Program, ...] = (
     steps_by_hand,
     nonlinearity_of_ones_own,
     short_and_slow,
     trained_before,
     adapters_on_a_frozen_model,
+    branches_hidden_in_checkpoints,
 )
 FAILING: tuple[tuple[Program, str], ...] = (
     (absurd_rate, "learning_rate_too_high"),
@@ -257,6 +300,8 @@ FAILING: tuple[tuple[Program, str], ...] = (
     (softmax_of_one_output, "wrong_output_activation"),
     (rate_multiplied_on_resume, "learning_rate_jump"),
     (infinite_target_in_a_loss_by_hand, "invalid_target"),
+    (gradients_cleared_before_the_step, "missing_optimizer_step"),
+    (batch_in_which_no_target_counts, "invalid_target"),
 )
 
 
