@@ -280,7 +280,82 @@ def batch_in_which_no_target_counts(watch: Any) -> None:
     _train(model, loss, 60, 1e-2, watch, adam=True)
 
 
+class _Variational(nn.Module):
+    def __init__(self, gain: float) -> None:
+        super().__init__()
+        self.first, self.mean, self.spread = nn.Linear(16, 32), nn.Linear(32, 4), nn.Linear(32, 4)
+        self.decoder = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 16))
+        with torch.no_grad():
+            self.first.weight.mul_(gain)
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        hidden = self.first(inputs).relu()
+        mean, spread = self.mean(hidden), self.spread(hidden)
+        return self.decoder(mean + (0.5 * spread).exp() * torch.randn_like(mean)), mean, spread
+
+
+def _variational(gain: float = 1.0, scale: float = 1.0) -> Program:
+    """The divergence makes the loss one of several terms, of which a constant guess is known for one alone."""
+
+    def program(watch: Any) -> None:
+        inputs = scale * torch.randn(200, 3) @ torch.randn(3, 16)
+        model = _Variational(gain)
+
+        def loss() -> Tensor:
+            rows = inputs[torch.randint(0, 200, (32,))]
+            rebuilt, mean, spread = model(rows)
+            return (rebuilt - rows).pow(2).mean() - 0.001 * (1 + spread - mean**2 - spread.exp()).mean()
+
+        _train(model, loss, 200, 1e-3, watch, adam=True)
+
+    program.__name__ = f"variational_{gain:g}_{scale:g}"
+    return program
+
+
+def few_samples_learned_by_heart(watch: Any) -> None:
+    inputs, labels = _points()
+    inputs, others, labels, their_labels = inputs[:24], inputs[24:], labels[:24], labels[24:]
+    model = _network()
+    optimizer = torch.optim.Adam(model.parameters(), lr=2e-2)
+    with watch(model):
+        for step in range(150):
+            rows = torch.randperm(24)[:8]
+            optimizer.zero_grad()
+            F.cross_entropy(model(inputs[rows]), labels[rows]).backward()
+            optimizer.step()
+            if step % 10 == 9:
+                with torch.no_grad():
+                    F.cross_entropy(model(others), their_labels)
+
+
+def two_good_losses_far_apart(watch: Any) -> None:
+    """Validation ends at many times the training loss, and both are next to nothing."""
+    labels = torch.arange(600) % 4
+    inputs = 2.5 * torch.randn(4, 10)[labels] + torch.randn(600, 10)
+    model = _network()
+    optimizer = torch.optim.Adam(model.parameters(), lr=2e-2)
+    with watch(model):
+        for step in range(400):
+            optimizer.zero_grad()
+            F.cross_entropy(model(inputs[:500]), labels[:500]).backward()
+            optimizer.step()
+            if step % 20 == 19:
+                with torch.no_grad():
+                    F.cross_entropy(model(inputs[500:]), labels[500:])
+
+
+def deep_and_learns(watch: Any) -> None:
+    """The gradient shrinks a thousandfold over the depth at first, and an adaptive optimizer does not mind."""
+    layers = [layer for _ in range(10) for layer in (nn.Linear(32, 32), nn.Tanh())]
+    model = nn.Sequential(nn.Linear(10, 32), nn.Tanh(), *layers, nn.Linear(32, 4))
+    inputs, labels = _points()
+    _train(model, lambda: F.cross_entropy(model(inputs), labels), 300, 2e-3, watch, adam=True)
+
+
 HEALTHY: tuple[Program, ...] = (
+    _variational(),
+    two_good_losses_far_apart,
+    deep_and_learns,
     steps_by_hand,
     nonlinearity_of_ones_own,
     short_and_slow,
@@ -289,6 +364,9 @@ HEALTHY: tuple[Program, ...] = (
     branches_hidden_in_checkpoints,
 )
 FAILING: tuple[tuple[Program, str], ...] = (
+    (_variational(gain=200.0), "init_too_large"),
+    (_variational(scale=25.0), "unnormalized_input"),
+    (few_samples_learned_by_heart, "overfitting"),
     (absurd_rate, "learning_rate_too_high"),
     (logarithm_of_zero, "loss_domain"),
     (likelihood_without_a_minus, "loss_sign"),

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from helpers.watching import watched
+from neuraldbg.measures.loss_curve import loss_curves
 from neuraldbg.records import Trace
 
 
@@ -314,6 +315,58 @@ def test_what_a_constant_guess_would_reach(name: str, tmp_path: Path) -> None:
     trace = watched(tmp_path, loop)
     for (quantity, place), expected in slow.kept.items():
         close(trace, quantity, place, expected)
+
+
+@pytest.mark.parametrize(("size", "known"), [(10.0, True), (1e9, False), (float("inf"), False)])
+def test_a_target_behind_a_huge_prediction_is_not_made_up(size: float, known: bool, tmp_path: Path) -> None:
+    """Prediction minus residual is all rounding there: infinite says so, a number would be nonsense."""
+    torch.manual_seed(0)
+    targets = torch.randn(33, 1) * 3 + 2
+
+    def loop(block: Any) -> None:
+        model = nn.Sequential(nn.Linear(5, 1))
+        with torch.no_grad():
+            model[0].bias.fill_(size)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with block(model):
+            (model(torch.randn(33, 5)) - targets).square().mean().backward()
+            optimizer.step()
+
+    trace = watched(tmp_path, loop)
+    _, spread = trace.scalar("target.std", "loss")
+    _, constant = trace.scalar("loss.term_constant", "loss")
+    if known:
+        assert spread[0] == pytest.approx(float(targets.std(correction=0)), rel=1e-4)
+        assert constant[0] == pytest.approx(float(targets.var(correction=0)), rel=1e-4)
+    else:
+        assert np.isinf(spread[0]) and np.isinf(constant[0])
+
+
+def test_the_known_part_of_a_loss_of_several_terms(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    targets = torch.randn(64, 3) * 2
+    labels = torch.randint(0, 3, (64,))
+
+    def part_of(loss_of: Callable[[Tensor], Tensor]) -> float | None:
+        def loop(block: Any) -> None:
+            model = nn.Sequential(nn.Linear(5, 3))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            with block(model):
+                loss_of(model(torch.randn(64, 5))).backward()
+                optimizer.step()
+
+        return loss_curves(watched(tmp_path, loop))[0].known_part
+
+    variance = float(targets.var(correction=0))
+    shares = np.bincount(labels.numpy()) / 64
+    entropy = float(-(shares * np.log(shares)).sum())
+    assert part_of(lambda y: F.mse_loss(y, targets) + 0.1 * y.exp().mean()) == pytest.approx(variance, rel=1e-4)
+    assert part_of(lambda y: 2 * F.mse_loss(y, targets) + F.cross_entropy(y, labels)) == pytest.approx(
+        2 * variance + entropy, rel=1e-4
+    )
+    assert part_of(lambda y: F.cross_entropy(y, labels) - F.mse_loss(y, targets)) is None
+    assert part_of(lambda y: F.mse_loss(y, targets)) is None, "one term: its constant guess is known as a whole"
+    assert part_of(lambda y: y.exp().mean() + y.square().mean()) is None
 
 
 def test_gradients_left_from_before_are_measured(tmp_path: Path) -> None:

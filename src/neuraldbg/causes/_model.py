@@ -265,6 +265,7 @@ _SYMPTOMS: Mapping[str, tuple[float, float]] = {
     "weights_grow": (0.1, 0.03),
     "validation_seen": (0.3, 0.3),
     "training_far_below_validation_at_end": (0.06, 0.05),
+    "validation_gap_is_wide": (0.1, 0.02),
     "weights_in_16_bit": (0.05, 0.03),
     "float16_in_use": (0.05, 0.03),
     "some_parameters_frozen": (0.08, 0.08),

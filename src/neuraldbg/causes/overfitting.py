@@ -35,6 +35,8 @@ REQUIRES: tuple[str, ...] = ("validation_rises_while_training_falls", "training_
 EVIDENCE: Mapping[str, float] = {
     "run_learned_well": 0.8,
     "validation_gap_grows": 0.85,
+    "validation_gap_is_wide": 0.9,
+    "few_samples_recur": 0.6,
     "validation_rises_while_training_falls": 0.85,
     "training_far_below_validation_at_end": 0.9,
     "validation_inputs_differ": 0.03,

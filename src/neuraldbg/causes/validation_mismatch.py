@@ -39,6 +39,8 @@ REQUIRES: tuple[str, ...] = (
 EVIDENCE: Mapping[str, float] = {
     "run_learned_well": 0.7,
     "validation_gap_grows": 0.2,
+    "validation_gap_is_wide": 0.75,
+    "few_samples_recur": 0.05,
     "validation_inputs_differ": 0.65,
     "validation_in_train_mode": 0.35,
     "validation_worse_from_the_start": 0.7,

@@ -99,6 +99,45 @@ def target_scale(run: Run) -> tuple[float, float] | None:
     return float(np.median(mean)), math.sqrt(float(np.mean(spread**2)) + float(np.var(mean)))
 
 
+def targets_are_inputs(run: Run) -> bool:
+    """Whether the regression target is the model's input itself: mean and spread agree in most observed steps."""
+    curve = run.loss
+    if curve is None:
+        return False
+    steps, spreads = run.series("target.std").column(curve.place.name)
+    _, means = run.series("target.mean").column(curve.place.name)
+    known = np.isfinite(spreads) & np.isfinite(means)
+    target = dict(zip(steps[known].tolist(), zip(means[known].tolist(), spreads[known].tolist())))
+    for name, (steps, means) in model_inputs(run, "input.mean").items():
+        _, spreads = run.series("input.std").of_kind("input").column(name)
+        same = [
+            max(abs(mean - target[step][0]), abs(spread - target[step][1])) <= 0.01 * spread
+            for step, mean, spread in zip(steps.tolist(), means.tolist(), spreads.tolist())
+            if step in target
+        ]
+        if same and float(np.mean(same)) > 0.8:
+            return True
+    return False
+
+
+def recurrence(run: Run) -> float | None:
+    """How often the same few samples come back: batches seen per distinct largest entry; None where it can't be told.
+
+    The largest entry of a batch is that of one of its samples, so batches of ever new samples never repeat it, and
+    those of a small set have few. One value in nearly all batches is a bound of the data (1, 255) and says nothing.
+    """
+    found = None
+    for _, values in model_inputs(run, "input.absmax").values():
+        values = values[np.isfinite(values)]
+        if values.size < 20:
+            continue
+        _, counts = np.unique(values, return_counts=True)
+        if counts.size < 3 or counts.max() > 0.9 * values.size:
+            continue
+        found = max(found or 0.0, values.size / counts.size)
+    return found
+
+
 #: Share of its start to which a loss falls when the scale of the data did no harm that matters.
 _LEARNED = 0.38
 

@@ -19,6 +19,8 @@ IntArray = npt.NDArray[np.int64]
 FEW_ROWS = 20
 #: Rows from which on the running median of a curve is not computed at every row.
 _LONG = 4000
+#: A first loss above this many times what a constant guess reaches is no measure of what there is to learn.
+_HUGE_START = 10.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class LossCurve:
     kind: str
     #: The terms of its structure, as recorded.
     terms: tuple[Mapping[str, Any], ...]
+    #: Of a loss of several terms, what a constant guess reaches in those where it is known; None without any.
+    known_part: float | None = None
 
     @property
     def finite(self) -> FloatArray:
@@ -65,9 +69,15 @@ class LossCurve:
     def to_beat(self) -> float:
         """The lower of ``first`` and ``constant``: what a run that learns has to leave behind.
 
-        A first loss that is huge by itself does not make what follows look learned.
+        A first loss that is huge by itself does not make what follows look learned. The terms of which a constant
+        guess is not known (the divergence of a variational autoencoder, a penalty) can be next to nothing, so the known
+        ones stand for the whole where the start is far above them.
         """
-        return min(self.first, self.constant) if self.constant and self.constant > 1e-9 else self.first
+        if self.constant and self.constant > 1e-9:
+            return min(self.first, self.constant)
+        if self.known_part and self.first > _HUGE_START * self.known_part:
+            return self.known_part
+        return self.first
 
     @property
     def start(self) -> float:
@@ -149,9 +159,25 @@ def loss_curves(trace: Trace) -> list[LossCurve]:
         terms = stream_terms(trace, place.name)
         kind = str(terms[0]["kind"]) if terms else ""
         constant = constant_predictor(trace, place.name, terms)
-        curves.append(LossCurve(place, series.steps[seen], column[seen], constant, kind, terms))
+        part = None if constant is not None else known_part(trace, place.name, terms)
+        curves.append(LossCurve(place, series.steps[seen], column[seen], constant, kind, terms, part))
     curves.sort(key=lambda curve: -curve.values.size)
     return curves
+
+
+def known_part(trace: Trace, stream: str, terms: tuple[Mapping[str, Any], ...]) -> float | None:
+    """What a constant guess reaches in the terms where it is known, added up; None where one of these is subtracted."""
+    if len(terms) < 2:
+        return None
+    total = 0.0
+    for index, term in enumerate(terms):
+        constant = constant_predictor(trace, stream if index == 0 else f"{stream}.{index}", (term,))
+        if constant is None or constant <= 1e-9:
+            continue
+        if term["sign"] < 0:
+            return None
+        total += constant
+    return total or None
 
 
 def class_shares(trace: Trace, stream: str) -> tuple[FloatArray, FloatArray] | None:
@@ -224,9 +250,9 @@ def constant_predictor(trace: Trace, stream: str, terms: tuple[Mapping[str, Any]
     if kind in ("mse", "handmade_square"):
         _, spread = trace.scalar("target.std", stream)
         _, mean = trace.scalar("target.mean", stream)
-        if not spread.size or not np.all(np.isfinite(spread)):
-            return None
-        return float(np.mean(spread**2) + np.var(mean)) * factor
+        # Infinite where a target is, and where one got back from a residual is lost in the rounding of the prediction.
+        spread, mean = spread[np.isfinite(spread)], mean[np.isfinite(mean)]
+        return float(np.mean(spread**2) + np.var(mean)) * factor if spread.size else None
     _, constants = trace.scalar("loss.term_constant", stream)
     constants = constants[np.isfinite(constants)]
     return float(np.median(constants)) if constants.size else None

@@ -6,6 +6,7 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.evaluation import evaluations, training_near
+from neuraldbg.measures.inputs import recurrence
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -47,6 +48,49 @@ def training_far_below_validation_at_end(run: Run) -> Finding:
         f"the training loss ends at {now:.3g}, the validation loss at {other:.3g}",
         train=now,
         validation=other,
+    )
+
+
+#: Gap between validation and training in units of what a constant guess reaches. Healthy runs of FaultBench end between
+#: -0.1 and 0.2, runs that overfit mostly above 0.6.
+_WIDE_GAP = 0.4
+
+
+def validation_gap_is_wide(run: Run) -> Finding:
+    """At the end validation is above training by a good part of what a constant guess reaches.
+
+    A ratio alone says little: 0.01 against 0.0001 is two good losses.
+    """
+    found = evaluations(run)
+    curve = run.loss
+    if found is None or curve is None:
+        return unmeasured()
+    steps, values = found
+    train = training_near(run, steps)
+    tail = max(1, values.size // 5)
+    now, other = float(np.nanmean(train[-tail:])), float(np.mean(values[-tail:]))
+    level = curve.constant or curve.first
+    if not (level > 1e-9 and np.isfinite(now)):
+        return unmeasured()
+    return when(
+        other - now > _WIDE_GAP * level,
+        f"validation ends at {other:.3g} and training at {now:.3g}, {(other - now) / level:.2g} times a constant guess apart",
+        gap=(other - now) / level,
+    )
+
+
+#: Looks per distinct largest entry above which training sees the same few samples over and over. Runs of FaultBench on
+#: 19 to 33 samples give 12 to 60, ordinary ones of several epochs 1 to 4.
+_RECURS = 8.0
+
+
+def few_samples_recur(run: Run) -> Finding:
+    """Training sees the same few samples over and over: the largest entries of its batches take few values."""
+    found = recurrence(run)
+    if found is None:
+        return unmeasured()
+    return when(
+        found > _RECURS, f"the same few samples come back: {found:.0f} batches for each largest entry", looks=found
     )
 
 
@@ -159,6 +203,10 @@ def validation_gap_grows(run: Run) -> Finding:
         return unmeasured()
     ratio = values[kept] / train[kept]
     first, last = float(np.min(ratio[:2])), float(np.median(ratio[-max(1, ratio.size // 5) :]))
+    curve = run.loss
+    if curve is not None and first >= 2 and train[kept][0] < 0.5 * curve.first:
+        # Training had gone far before the first evaluation: where the gap began was not seen.
+        return unmeasured()
     return when(
         0 < first < 2 and last > 3 * first,
         f"validation begins at {first:.2g} times the training loss and ends at {last:.3g} times",

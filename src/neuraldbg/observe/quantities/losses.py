@@ -30,6 +30,10 @@ from neuraldbg.observe.pending import Pending
 _RESIDUAL = {"mse", "l1", "smooth_l1", "huber"}
 #: Class counts above this are not kept as a histogram.
 _HISTOGRAM = 64
+#: Roundings of the largest prediction above which a target that is got back from a residual says something.
+_ROUNDINGS = 100.0
+#: Rounding below which such a target is right as it stands, a target of zeros among them.
+_NO_ROUNDING = 1e-4
 
 
 @dataclass
@@ -101,22 +105,28 @@ def _prediction(pending: Pending, place: int, prediction: Tensor) -> None:
         pending.add("prediction.batch_spread", place, kernels.spread_over_batch(kernels.rows(prediction, 65536)))
 
 
-def _target(pending: Pending, place: int, target: Tensor) -> None:
+def _target(pending: Pending, place: int, target: Tensor, known: Tensor | None = None) -> None:
+    """Numbers about the targets; where ``known`` (0-dim, of bool) is false, all but the count are infinite."""
     values = kernels.flat(target)
     low, high = torch.aminmax(values)
     deviation, mean = torch.std_mean(values, correction=0)
     pending.add("target.nonfinite", place, (~torch.isfinite(target)).sum().float())
-    pending.add("target.mean", place, mean)
-    pending.add("target.std", place, deviation)
-    pending.add("target.min", place, low)
-    pending.add("target.max", place, high)
+    for quantity, value in (("mean", mean), ("std", deviation), ("min", low), ("max", high)):
+        pending.add(f"target.{quantity}", place, value if known is None else torch.where(known, value, torch.inf))
+
+
+def _outlives_rounding(prediction: Tensor, target: Tensor) -> Tensor:
+    """Whether a target that was got back from prediction and residual is more than their rounding; 0-dim, of bool."""
+    rounding = torch.finfo(target.dtype).eps * prediction.abs().max()
+    return (target.abs().max() > _ROUNDINGS * rounding) & torch.isfinite(rounding) | (rounding < _NO_ROUNDING)
 
 
 def _regression(pending: Pending, place: int, term: Term, prediction: Tensor, target: Tensor) -> None:
     if not (kernels.is_number_tensor(prediction) and kernels.is_number_tensor(target)):
         return
     _prediction(pending, place, prediction)
-    _target(pending, place, target)
+    known = _outlives_rounding(prediction, target) if term.kind.startswith("handmade") else None
+    _target(pending, place, target, known)
     values = kernels.flat(target)
     if "square" in term.kind or term.kind == "mse":
         constant = values.var(correction=0)
@@ -128,7 +138,8 @@ def _regression(pending: Pending, place: int, term: Term, prediction: Tensor, ta
         beta = saved(term.node, "beta") or saved(term.node, "delta") or 1.0
         quadratic = torch.where(absolute < beta, 0.5 * absolute.square() / beta, absolute - 0.5 * beta)
         constant = (quadratic * beta if term.kind == "huber" else quadratic).mean()
-    pending.add("loss.term_constant", place, constant * term.factor)
+    constant = constant * term.factor
+    pending.add("loss.term_constant", place, constant if known is None else torch.where(known, constant, torch.inf))
     pending.add("loss.elements", place, float(prediction.numel()))
 
 

@@ -15,6 +15,8 @@ from neuraldbg.records import Finding
 
 #: Links from which a stack counts as deep.
 _DEEP = 8
+#: Share of its start to which a loss falls when a gradient that was small at first did no harm.
+_LEARNED = 0.3
 
 
 def _chain(run: Run, stage: str = "early", links: int = 2) -> Chain | None:
@@ -41,6 +43,8 @@ def gradient_vanishes_over_depth(run: Run) -> Finding:
     if chain is None:
         return unmeasured()
     ratio = chain.log_gradient_ratio
+    if run.learned_to(_LEARNED):
+        return absent()
     return when(
         ratio < -3,
         f"the gradient shrinks from {chain.gradients[-1]:.2g} at '{chain.modules[-1]}' to {chain.gradients[0]:.2g} at '{chain.modules[0]}'",
@@ -73,6 +77,8 @@ def gradient_loss_spread_evenly(run: Run) -> Finding:
     chain = _chain(run)
     if chain is None:
         return unmeasured()
+    if run.learned_to(_LEARNED):
+        return absent()
     share, _ = chain.largest_share
     losing = sum(link.log_gain < -0.02 for link in chain.links)
     return when(

@@ -43,6 +43,8 @@ def target_outlier(run: Run) -> Finding:
         size = np.maximum(np.abs(high), np.abs(low))
         said_steps, said = run.series("prediction.max").column(name)
         for index in range(8, size.size):
+            if not np.isfinite(size[index]):
+                continue  # infinite, which is asked elsewhere, or lost in the rounding of a huge prediction
             at = np.flatnonzero(said_steps == steps[index])
             earlier = np.abs(said[max(0, int(at[0]) - 40) : int(at[0])]) if at.size else np.empty(0)
             if at.size and earlier.size and abs(float(said[at[0]])) > 5 * max(float(np.max(earlier)), 1e-12):

@@ -8,9 +8,12 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.causes._findings.loss_wiring.domain import carried_away
-from neuraldbg.measures.inputs import learns_despite_scale, target_scale
+from neuraldbg.measures.inputs import learns_despite_scale, target_scale, targets_are_inputs
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
+
+#: Size (root mean square) of regression targets below which they count as tiny; usual targets have a size of about 1.
+_TINY = 0.03
 
 
 def _ordinary_guess(run: Run) -> bool:
@@ -111,8 +114,11 @@ def target_out_of_range(run: Run) -> Finding:
 
 
 def targets_out_of_scale(run: Run) -> Finding:
-    """Regression targets tens of units from zero, or with a spread far above one."""
-    if learns_despite_scale(run):
+    """Regression targets tens of units from zero, or with a spread far above one.
+
+    A target that is the model's own input has the input's scale: that is asked of the inputs.
+    """
+    if learns_despite_scale(run) or targets_are_inputs(run):
         return absent()
     scale = target_scale(run)
     if scale is None:
@@ -123,7 +129,7 @@ def targets_out_of_scale(run: Run) -> Finding:
 
 
 def targets_tiny(run: Run) -> Finding:
-    """Regression targets with a spread below 0.02."""
+    """Regression targets smaller than 0.03 together: the loss and its gradients are next to nothing from the start."""
     if learns_despite_scale(run):
         return absent()
     scale = target_scale(run)
@@ -131,5 +137,5 @@ def targets_tiny(run: Run) -> Finding:
         return unmeasured() if run.loss is None else absent()
     mean, spread = scale
     return when(
-        0 < math.hypot(mean, spread) < 0.02, f"targets have a size of {math.hypot(mean, spread):.2g}", spread=spread
+        0 < math.hypot(mean, spread) < _TINY, f"targets have a size of {math.hypot(mean, spread):.2g}", spread=spread
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.causes._findings.architecture.depth import signal_explodes_over_depth
+from neuraldbg.causes._findings.architecture.initial_weights import initial_weights_extreme
 from neuraldbg.causes._findings.update.weight_norms import weights_grow
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.wiring import source_of
@@ -28,8 +29,12 @@ _CARRIED_AWAY = 0.5
 
 
 def carried_away(run: Run, step: int) -> bool:
-    """Whether the signal over depth, loss, gradient or weights had left all proportion when the first value overflowed."""
-    if explosion_precedes(run).present or signal_explodes_over_depth(run).present or weights_grow(run).present:
+    """Whether the signal over depth, loss, gradient or weights had left all proportion when the first value overflowed.
+
+    Weights far too large from the start leave nothing in proportion either.
+    """
+    causes = (explosion_precedes, signal_explodes_over_depth, weights_grow, initial_weights_extreme)
+    if any(question(run).present for question in causes):
         return True
     steps, ratio = run.of_optimizer("update.ratio")
     near = ratio[(steps < step) & (steps >= step - 3)]
