@@ -352,7 +352,64 @@ def deep_and_learns(watch: Any) -> None:
     _train(model, lambda: F.cross_entropy(model(inputs), labels), 300, 2e-3, watch, adam=True)
 
 
+class _Deep(nn.Module):
+    """One activation module serves all layers."""
+
+    def __init__(self, depth: int, activation: nn.Module) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(10 if index == 0 else 24, 24) for index in range(depth))
+        self.head = nn.Linear(24, 4)
+        self.activation = activation
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        for layer in self.layers:
+            inputs = self.activation(layer(inputs))
+        return self.head(inputs)
+
+
+def _one_activation(depth: int, activation: nn.Module) -> Program:
+    def program(watch: Any) -> None:
+        inputs, labels = _points()
+        model = _Deep(depth, activation)
+        _train(model, lambda: F.cross_entropy(model(inputs), labels), 150, 5e-3, watch, adam=True)
+
+    program.__name__ = f"one_{type(activation).__name__}_for_{depth}"
+    return program
+
+
+class _Sine(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.sin(self.linear(inputs))
+
+
+def sines_at_the_end_of_blocks(watch: Any) -> None:
+    """The function that gives a container's output belongs to the way into it."""
+    inputs = torch.randn(300, 2)
+    target = torch.sin(2 * inputs[:, :1]) * inputs[:, 1:]
+    model = nn.Sequential(_Sine(2, 32), _Sine(32, 32), nn.Linear(32, 1))
+    _train(model, lambda: F.mse_loss(model(inputs), target), 300, 5e-3, watch, adam=True)
+
+
+def twins_without_activation(watch: Any) -> None:
+    """The distance between the two embeddings bends, and no layer before it does."""
+    first, second = torch.randn(300, 10), torch.randn(300, 10)
+    same = ((first[:, 0] * first[:, 1] > 0) == (second[:, 0] * second[:, 1] > 0)).float()
+    encoder = nn.Sequential(nn.Linear(10, 32), nn.Linear(32, 32), nn.Linear(32, 8))
+
+    def loss() -> Tensor:
+        distance = (encoder(first) - encoder(second)).pow(2).sum(1)
+        return F.binary_cross_entropy_with_logits(1 - distance, same)
+
+    _train(encoder, loss, 200, 2e-3, watch, adam=True)
+
+
 HEALTHY: tuple[Program, ...] = (
+    _one_activation(6, nn.ReLU()),
+    sines_at_the_end_of_blocks,
     _variational(),
     two_good_losses_far_apart,
     deep_and_learns,
@@ -364,6 +421,8 @@ HEALTHY: tuple[Program, ...] = (
     branches_hidden_in_checkpoints,
 )
 FAILING: tuple[tuple[Program, str], ...] = (
+    (_one_activation(14, nn.Sigmoid()), "vanishing_depth"),
+    (twins_without_activation, "missing_nonlinearity"),
     (_variational(gain=200.0), "init_too_large"),
     (_variational(scale=25.0), "unnormalized_input"),
     (few_samples_learned_by_heart, "overfitting"),

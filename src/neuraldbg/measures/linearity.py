@@ -26,7 +26,13 @@ AFFINE_OPERATIONS = frozenset(
 LINEAR_KINDS = frozenset({"linear", "convolution"})
 NONLINEAR_KINDS = frozenset({"activation", "recurrent", "attention"})
 #: How a linear layer's own product is called in the graph.
-_OWN = frozenset({"Addmm", "Mm", "Bmm", "Addbmm", "Convolution"})
+_OWN = frozenset(
+    {
+        "Addmm", "Mm", "Bmm", "Addbmm", "Baddbmm", "Linear", "MkldnnLinear", "Convolution", "ConvolutionOverrideable",
+        "CudnnConvolution", "MkldnnConvolution", "ThnnConv2D", "SlowConv2D", "SlowConv3D", "SlowConvDilated2D",
+        "SlowConvDilated3D", "SlowConvTranspose2D", "SlowConvTranspose3D", "ConvDepthwise2D", "ConvDepthwise3D",
+    }
+)  # fmt: skip
 #: Modules that are passed through on the way from one linear layer to the next.
 _PASSED = 4
 
@@ -50,12 +56,22 @@ def _all_or_none(ways: list[str | None]) -> list[str | None]:
 
 
 def linear_throughout(run: Run) -> bool:
-    """Whether a model of at least two linear layers has no nonlinearity between its input and its output."""
+    """Whether a model of at least two linear layers has no nonlinearity before the last of them.
+
+    What comes after it, a distance between two embeddings or an output activation, does not stand in for one.
+    """
     graph = flow_graph(run.trace)
-    kinds = [run.module_details(node).get("kind") for node in graph.nodes if node != "<loss>"]
-    if sum(kind in LINEAR_KINDS for kind in kinds) < 2 or any(kind in NONLINEAR_KINDS for kind in kinds):
+    kinds = {node: run.module_details(node).get("kind") for node in graph.nodes if node != "<loss>"}
+    linear = [node for node, kind in kinds.items() if kind in LINEAR_KINDS]
+    if len(linear) < 2:
         return False
-    return not any(_bends(run, graph, source, target) for source, target in graph.edges if target != "<loss>")
+    if not any(kind in NONLINEAR_KINDS for kind in kinds.values()) and not any(
+        _bends(run, graph, source, target) for source, target in graph.edges if target != "<loss>"
+    ):
+        return True
+    sources = [source for source, _ in linear_sources(run)]
+    before = set().union(*(nx.ancestors(graph, node) for node in linear))
+    return bool(sources) and None not in sources and not any(kinds.get(node) in NONLINEAR_KINDS for node in before)
 
 
 def _bends(run: Run, graph: nx.DiGraph, source: str, target: str) -> bool:

@@ -150,7 +150,7 @@ class LossObserver:
             self._light(nodes[0])
             return
         owners = self._forward.owners
-        edges, sites, complete = data_flow.trace_flow(nodes, owners)
+        edges, sites, complete = data_flow.trace_flow(nodes, owners, self._watched.has_parameters)
         self._note_flow(edges, step, complete)
         terms = self._terms(nodes[0], step)
         self._measure_sites(sites, terms)

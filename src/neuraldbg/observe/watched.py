@@ -144,6 +144,10 @@ class Watched:
         self.module_names, self.parameter_names = modules, parameters
         return changed
 
+    def has_parameters(self, path: str) -> bool:
+        """Whether parameters lie in the module of that path or below it."""
+        return any(name.startswith(f"{path}.") or not path for name in self.parameter_names.values())
+
     def name_unregistered(self, module: nn.Module) -> str | None:
         """The path of a module that a watched module holds in a plain list, tuple or dict, and so does not register.
 

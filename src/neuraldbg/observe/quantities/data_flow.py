@@ -11,7 +11,7 @@ from the edge of an operation's domain), ``domain.largest`` (largest value of an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -65,13 +65,22 @@ class Site:
 
 
 def trace_flow(
-    roots: list[Node], owners: Mapping[Node, list[str]], limit: int = 20000
+    roots: list[Node],
+    owners: Mapping[Node, list[str]],
+    has_parameters: Callable[[str], bool],
+    limit: int = 20000,
 ) -> tuple[list[tuple[str, str, list[str]]], list[Site], bool]:
     """Edges (source, target, operations) between module outputs, the sites met, and whether the walk was complete.
 
     Walks down from the loss. ``owners`` maps the node of a module's output to the paths that produced it, innermost
     first. "<loss>" stands for the root; a path that ends without a module, at a leaf, is an edge from "<parameter>".
+
+    A module without parameters that is called several times, one activation for all layers, is passed through like the
+    function that it stands for: as one node it would tie all layers into a loop.
     """
+    counts = _own_names(owners)
+    shared = {path for path, count in counts.items() if count > 1 and not has_parameters(path)}
+    everyone, owners = owners, _without(owners, shared)
     order = _walk_many(roots, limit)
     nearest: dict[Node, list[str]] = {}
     edges: dict[tuple[str, str], list[str]] = {}
@@ -85,10 +94,7 @@ def trace_flow(
             if paths:
                 reached.setdefault(paths[0], ())
             else:
-                name = operation(child)
-                if name in _PRODUCTS and len(autograd.children(child)) == 1:
-                    # A product with a constant (a mask, an adjacency matrix, a scale) is linear.
-                    name = "Constant" + name
+                name = _recorded_name(child)
                 for source, operations in below.get(child, {}).items():
                     here = operations if name in autograd.REARRANGING else (*operations, name)
                     if source in reached:
@@ -99,16 +105,17 @@ def trace_flow(
                     reached[source] = here[-12:]
         below[node] = reached
         nearest[node] = list(reached)
-    names = _own_names(owners)
     for node in order:
         paths = owners.get(node)
         if paths:
+            # The operation that gives a module's output lies on the way to it: a container may end in a sine.
+            own = [] if operation(node) in autograd.REARRANGING else [_recorded_name(node)]
             for source, operations in below[node].items():
-                edges.setdefault((source, paths[0]), list(operations))
+                edges.setdefault((source, paths[0]), [*operations, *own])
         kind = operation(node)
         if kind in ACTIVATIONS or kind in DOMAINS:
-            module = paths[0] if paths and names.get(paths[0], 0) == 1 else (paths[0] if paths else None)
-            sites.append(Site(node, kind, module, nearest[node][0] if nearest[node] else None))
+            called = everyone.get(node)
+            sites.append(Site(node, kind, called[0] if called else None, nearest[node][0] if nearest[node] else None))
     for root in roots:
         for source, operations in below.get(root, {}).items():
             name = operation(root)
@@ -116,6 +123,19 @@ def trace_flow(
         if root in owners:
             edges.setdefault((owners[root][0], "<loss>"), [])
     return [(source, target, operations) for (source, target), operations in edges.items()], sites, len(order) < limit
+
+
+def _without(owners: Mapping[Node, list[str]], shared: set[str]) -> Mapping[Node, list[str]]:
+    if not shared:
+        return owners
+    kept = {node: [path for path in paths if path not in shared] for node, paths in owners.items()}
+    return {node: paths for node, paths in kept.items() if paths}
+
+
+def _recorded_name(node: Node) -> str:
+    """A product with a constant (a mask, an adjacency matrix, a scale) is linear, and its name says so."""
+    name = operation(node)
+    return "Constant" + name if name in _PRODUCTS and len(autograd.children(node)) == 1 else name
 
 
 def _own_names(owners: Mapping[Node, list[str]]) -> dict[str, int]:

@@ -111,8 +111,12 @@ def _target(pending: Pending, place: int, target: Tensor, known: Tensor | None =
     low, high = torch.aminmax(values)
     deviation, mean = torch.std_mean(values, correction=0)
     pending.add("target.nonfinite", place, (~torch.isfinite(target)).sum().float())
-    for quantity, value in (("mean", mean), ("std", deviation), ("min", low), ("max", high)):
-        pending.add(f"target.{quantity}", place, value if known is None else torch.where(known, value, torch.inf))
+    if known is not None:
+        mean, deviation, low, high = torch.where(known, torch.stack((mean, deviation, low, high)), torch.inf).unbind()
+    pending.add("target.mean", place, mean)
+    pending.add("target.std", place, deviation)
+    pending.add("target.min", place, low)
+    pending.add("target.max", place, high)
 
 
 def _outlives_rounding(prediction: Tensor, target: Tensor) -> Tensor:

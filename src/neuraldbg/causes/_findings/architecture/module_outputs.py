@@ -11,6 +11,10 @@ from neuraldbg.measures.depth import early, late
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
+#: Share of the largest entry of the input that a spread of outputs has to exceed: that of ordinary inputs reaches three
+#: to four times their spread, so that a gain of four is beyond it; where all entries lie far from zero, one of four is not.
+_OF_THE_LARGEST = 0.7
+
 
 def outputs_collapse(run: Run) -> Finding:
     """Some module's output is the same for all samples late in the run, though its input varies."""
@@ -26,16 +30,21 @@ def outputs_collapse(run: Run) -> Finding:
 
 
 def outputs_large_at_start(run: Run) -> Finding:
-    """A module turns an ordinary input into outputs more than five times as large, at step 0."""
+    """A module turns an ordinary input into outputs more than four times as large, at step 0.
+
+    An input far from zero for its spread gives a large spread by its mean, whatever the weights.
+    """
     if run.start_did_no_harm():
         return absent()
     inputs, outputs = early(run.trace, "module.input_std", 1), early(run.trace, "module.output_std", 1)
+    largest = early(run.trace, "module.input_absmax", 1)
     if not outputs:
         return unmeasured()
     best = (0.0, "")
     for name, value in outputs.items():
-        details = run.module_details(name)
-        if details.get("kind") in ("linear", "convolution") and inputs.get(name, 0) > 0.05 and math.isfinite(value):
+        if run.module_details(name).get("kind") not in ("linear", "convolution") or not math.isfinite(value):
+            continue
+        if inputs.get(name, 0) > 0.05 and value > _OF_THE_LARGEST * largest.get(name, 0.0):
             best = max(best, (value / inputs[name], name))
     return when(
         best[0] > 4,

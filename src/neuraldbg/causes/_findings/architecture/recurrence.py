@@ -9,7 +9,18 @@ import numpy as np
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.depth import early
 from neuraldbg.measures.run import Run, owner_of
-from neuraldbg.records import Finding
+from neuraldbg.records import Finding, Series
+
+
+def _called_often(run: Run, calls: Series) -> list[str]:
+    """Modules with parameters that run at least six times per step.
+
+    One activation or dropout that serves all layers runs as often, and over depth, not over time.
+    """
+    often = [name for index, name in enumerate(calls.names) if np.nanmax(calls.values[:, index]) >= 6]
+    if not run.elements:
+        return often
+    return [name for name in often if any(parameter.startswith(f"{name}.") or not name for parameter in run.elements)]
 
 
 def model_is_recurrent(run: Run) -> Finding:
@@ -18,7 +29,7 @@ def model_is_recurrent(run: Run) -> Finding:
     calls = run.series("module.calls")
     name = recurrent[0].name if recurrent else None
     if name is None and calls:
-        many = [calls.names[i] for i in range(len(calls.names)) if np.nanmax(calls.values[:, i]) >= 6]
+        many = _called_often(run, calls)
         name = many[0] if many else None
     if name is None:
         return absent() if run.series("module.output_std") else unmeasured()
@@ -30,8 +41,8 @@ def gradient_vanishes_over_time(run: Run) -> Finding:
     first, last = early(run.trace, "module.first_call_gradient_norm"), early(run.trace, "module.output_gradient_norm")
     calls = run.series("module.calls")
     best = (0.0, "")
-    for index, name in enumerate(calls.names):
-        if np.nanmax(calls.values[:, index]) < 6 or name not in first or last.get(name, 0) <= 0:
+    for name in _called_often(run, calls):
+        if name not in first or last.get(name, 0) <= 0:
             continue
         ratio = math.log10(max(first[name], 1e-30) / last[name])
         best = min(best, (ratio, name))

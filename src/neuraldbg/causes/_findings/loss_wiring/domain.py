@@ -8,7 +8,7 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.causes._findings.architecture.depth import signal_explodes_over_depth
-from neuraldbg.causes._findings.architecture.initial_weights import initial_weights_extreme
+from neuraldbg.causes._findings.architecture.initial_weights import initial_weights_large
 from neuraldbg.causes._findings.update.weight_norms import weights_grow
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.wiring import source_of
@@ -33,7 +33,7 @@ def carried_away(run: Run, step: int) -> bool:
 
     Weights far too large from the start leave nothing in proportion either.
     """
-    causes = (explosion_precedes, signal_explodes_over_depth, weights_grow, initial_weights_extreme)
+    causes = (explosion_precedes, signal_explodes_over_depth, weights_grow, initial_weights_large)
     if any(question(run).present for question in causes):
         return True
     steps, ratio = run.of_optimizer("update.ratio")
