@@ -26,6 +26,7 @@ NOTE = "<!-- written by scripts/generate_docs.py -->\n\n"
 #: What the Python page shows: heading, file, names in it.
 PYTHON = (
     ("The block", "session.py", ("NeuralDbg",)),
+    ("What the block is asked for", "answers.py", ("Answers",)),
     ("From a trace to a diagnosis", "pipeline.py", ("diagnose",)),
     ("Reading a trace", "trace_store/reader.py", ("read_trace",)),
     ("The answer", "records/diagnosis.py", ("Diagnosis", "Symptom", "CausalLink", "CoupledFailure")),

@@ -23,6 +23,7 @@ LAYERS = {
     "pytest_plugin": 7,
     "__init__": 6,
     "session": 5,
+    "answers": 4,
     "pipeline": 4,
     "observe": 3,
     "trace_store": 3,

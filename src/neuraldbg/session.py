@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from torch import nn
 
-from neuraldbg.errors import NestedSessionError, TraceError, TrainingFailure, UnknownFailureType, UsageError
+from neuraldbg.answers import Answers
+from neuraldbg.errors import NestedSessionError, TraceError, TrainingFailure, UsageError
 from neuraldbg.observe.environment import described, environment
 from neuraldbg.observe.observer import Observer
 from neuraldbg.observe.recorder import Recorder
@@ -23,15 +24,7 @@ from neuraldbg.observe.schedule import Schedule
 from neuraldbg.observe.snapshots import SUFFIX, SnapshotRing
 from neuraldbg.observe.watched import Watched, parameter_details
 from neuraldbg.pipeline import diagnose
-from neuraldbg.records import (
-    FAILURE_TYPES,
-    CausalHypothesis,
-    CoupledFailure,
-    Diagnosis,
-    Explanations,
-    SemanticEvent,
-    Verification,
-)
+from neuraldbg.records import Diagnosis, Verification
 from neuraldbg.trace_store.location import new_trace_path, set_aside
 from neuraldbg.trace_store.reader import read_trace, write_diagnosis, write_verification
 from neuraldbg.trace_store.writer import TraceWriter
@@ -39,7 +32,7 @@ from neuraldbg.trace_store.writer import TraceWriter
 _open = threading.local()
 
 
-class NeuralDbg:
+class NeuralDbg(Answers):
     """Watches the training loop inside its block, and explains afterwards why it failed.
 
     Args:
@@ -254,41 +247,6 @@ class NeuralDbg:
         summary = f"Nothing can be said about this run: its trace could not be recorded or read ({reason})."
         return Diagnosis("unseen", summary, 0, notes=(reason,))
 
-    def explain_failure(self, failure_type: str | None = None) -> Explanations:
-        """Ranked hypotheses of why training failed; empty, and false, when nothing failed.
-
-        Args:
-            failure_type: keep only hypotheses of one of FAILURE_TYPES.
-
-        Raises:
-            UnknownFailureType: with the list of those that exist.
-        """
-        if failure_type is not None:
-            _check(failure_type)
-        diagnosis = self.diagnosis()
-        if diagnosis.outcome == "unseen":
-            return Explanations((), 0, diagnosis.summary.rstrip("."))
-        chosen = diagnosis.hypotheses
-        if failure_type is not None:
-            chosen = tuple(h for h in chosen if failure_type in h.failure_types)
-        note = "Nothing failed" if not diagnosis.hypotheses else f"Nothing of type {failure_type!r} failed"
-        return Explanations(chosen, diagnosis.steps, note)
-
-    def get_causal_hypotheses(self) -> tuple[CausalHypothesis, ...]:
-        """All hypotheses, also the weak ones, best first."""
-        return self.diagnosis().candidates
-
-    def trace_causal_chain(self, failure_type: str | None = None) -> tuple[str, ...]:
-        """The chain from root to symptom of the best hypothesis of a failure type, one line each; () when none."""
-        explanations = self.explain_failure(failure_type)
-        return explanations[0].causal_chain if explanations else ()
-
-    def detect_coupled_failures(self) -> tuple[CoupledFailure, ...]:
-        """Pairs of events of which one accounts for the other, with direction, lag and strength."""
-        from neuraldbg.graph.build import coupled_failures
-
-        return coupled_failures(self.diagnosis())
-
     def verify(self, train: Callable[[], Any], **options: Any) -> Verification:
         """Put the hypotheses to the test: train again without what each blames, beside runs without a change.
 
@@ -312,44 +270,9 @@ class NeuralDbg:
             self._diagnosis = replace(self.diagnosis(), verifications=(result, *self.diagnosis().verifications))
         return result
 
-    def export_mermaid_causal_graph(self) -> str:
-        """The causal graph of the run as a Mermaid flowchart."""
-        from neuraldbg.report.mermaid import causal_graph
-
-        return causal_graph(self.diagnosis())
-
-    def plot(self, panel: str = "loss") -> Any:
-        """A matplotlib figure of one panel of the report; needs ``neuraldbg[plot]``.
-
-        Args:
-            panel: loss, learning_rate, inputs, targets, norms, gradient, gain, dead, saturated, update or depth.
-
-        Raises:
-            UsageError: an unknown panel, nothing measured for it, or matplotlib is missing.
-        """
-        from neuraldbg.report.plot import plot
-
-        diagnosis = self.diagnosis()
-        if self.path is None:
-            raise UsageError("there is nothing to plot: the block was never entered")
-        return plot(diagnosis, read_trace(self.path), panel)
-
-    @property
-    def events(self) -> tuple[SemanticEvent, ...]:
-        """The semantic events of the run, earliest first."""
-        return self.diagnosis().events
-
-    def _repr_html_(self) -> str:
-        return self.explain_failure()._repr_html_()
-
     def __repr__(self) -> str:
         state = "open" if self._open else "closed" if self._writer is not None else "not entered"
         return f"<NeuralDbg {state}, trace {self.path}>"
-
-
-def _check(failure_type: str) -> None:
-    if failure_type not in FAILURE_TYPES:
-        raise UnknownFailureType(f"failure_type expects one of {', '.join(FAILURE_TYPES)}; found {failure_type!r}")
 
 
 def _describe_parameters(recorder: Recorder, watched: Watched) -> None:
