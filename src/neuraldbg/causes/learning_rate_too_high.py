@@ -7,8 +7,8 @@ a single large step can kill units or send weights out of range for good.
 
 ## What you would see
 From the first steps: updates that are a large part of the weights' norm, a loss that rises or swings where its own
-gradient promised a fall, successive gradients that point against each other. It may end in NaN, in dead ReLUs, or at
-a loss that never moves again.
+gradient promised a fall, successive gradients that point against each other. It may end in NaN, in dead ReLUs, in
+outputs that are the same for all samples, or at a loss that never moves again.
 
 ## What rules it out
 The loss falls about as much as gradient and step predict. Sizes that grow over depth at the first step, before any
@@ -56,6 +56,7 @@ EVIDENCE: Mapping[str, float] = {
     "gradients_oppose": 0.2,
     "loss_ends_above_start": 0.4,
     "units_die_later": 0.25,
+    "representations_fade": 0.45,
     "loss_non_finite": 0.25,
     "weights_grow": 0.3,
     "learning_rate_jumped": 0.02,

@@ -6,11 +6,12 @@ The training loss says that all is well; on other data it gets worse.
 
 ## What you would see
 The training loss falls, and the loss of forwards without gradient (validation) reaches a lowest point and rises from
-there.
+there, or stays above training by a good part of what a constant guess reaches. A set of few samples shows in the
+inputs: the largest entries of its batches take few values.
 
 ## What rules it out
 Validation is worse from the very start, or its inputs have other statistics: validation_mismatch. Validation runs in
-training mode. The validation loss is flat, not rising.
+training mode. The validation loss is flat, not rising. Both losses are next to nothing, whatever their ratio.
 
 ## How it is verified
 Train again with regularization or more data: the lowest validation loss is lower, or comes later. Stopping at that

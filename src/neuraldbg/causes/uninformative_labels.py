@@ -48,6 +48,7 @@ EVIDENCE: Mapping[str, float] = {
     "initial_weights_small": 0.01,
     "updates_huge_at_start": 0.08,
     "loss_never_moved": 0.25,
+    "representations_fade": 0.1,
     "weight_decay_dominates": 0.02,
     "gradients_zero": 0.01,
     "signal_dies_over_depth": 0.02,

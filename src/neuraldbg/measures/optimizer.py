@@ -67,6 +67,23 @@ def typical_update(run: Run, opening: bool = False) -> float | None:
     return float(np.median(ratio[: max(5, ratio.size // 4)] if opening else ratio))
 
 
+def matrix_updates(run: Run, before: int) -> tuple[int, float] | None:
+    """Step and size of the largest ‖update‖ / ‖w‖ of the typical weight matrix before a step; None without matrices.
+
+    The norm of all weights together is often that of an embedding; what a step does to the layers does not show in it.
+    """
+    moved, norms = run.series("parameter.update_norm"), run.series("parameter.weight_norm")
+    matrices = {place.name for place in moved.places if len(place.details.get("shape", ())) >= 2}
+    ratios: dict[int, list[float]] = {}
+    for name in matrices & set(norms.names):
+        size = dict(zip(*(column.tolist() for column in norms.column(name))))
+        for step, update in zip(*(column.tolist() for column in moved.column(name))):
+            if step < before and size.get(step, 0.0) > 1e-9 and not np.isnan(update):
+                ratios.setdefault(step, []).append(update / size[step])
+    typical = {step: float(np.median(values)) for step, values in ratios.items()}
+    return max(typical.items(), key=lambda item: item[1]) if typical else None
+
+
 def norm_growth(run: Run, floor: float, rows: int = 10) -> float | None:
     """Last over first norm, median over the weight matrices; None where too little was observed.
 
