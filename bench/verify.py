@@ -39,6 +39,8 @@ from neuraldbg.verify.interventions import against, all_interventions
 
 #: Probability of a cause that the diagnosis does not even consider.
 PUT_IN = 0.05
+#: What the labels of the field cases call a symptom, in the words of the records; the others are what a whole run shows.
+SYMPTOMS = {"loss_nan": "loss_non_finite", "divergence": "loss_diverged"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def field_cases(folder: Path) -> Iterator[Case]:
             tuple(module.META.get("also", ())),
             lambda session, module=module: module.run(0, False, session),
             max(0, (module.META.get("onset") or (0, 0))[0]),
-            module.META["symptom"],
+            SYMPTOMS.get(module.META["symptom"], module.META["symptom"]),
         )
 
 
