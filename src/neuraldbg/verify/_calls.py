@@ -9,6 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+#: Losses of torch.nn.functional.
+LOSSES = tuple(
+    name for name in dir(torch.nn.functional) if name.endswith("_loss") or name == "kl_div" or "cross_entropy" in name
+)
+
 
 @dataclass
 class Call:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from neuraldbg.verify._calls import LOSSES
 from neuraldbg.verify._lever import Lever, Target
 from neuraldbg.verify._resume import SEED_DISTANCE, CannotResume, Resume
 from neuraldbg.verify._rounds import Rounds
@@ -24,11 +25,6 @@ from neuraldbg.verify.interventions import intervene
 _LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 #: What an allocator says when there is no memory left.
 _MEMORY = ("out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory")
-
-#: Losses of torch.nn.functional.
-_LOSSES = tuple(
-    name for name in dir(torch.nn.functional) if name.endswith("_loss") or name == "kl_div" or "cross_entropy" in name
-)
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,7 @@ class Meter:
         lever.after_step(lambda optimizer: self._rounds.stepped(id(optimizer)))
         lever.replace(torch.amp.GradScaler, "scale", self._scaled)
         lever.replace(Optimizer, "__init__", self._built)
-        for name in _LOSSES:
+        for name in LOSSES:
             lever.replace(torch.nn.functional, name, self._validated, elsewhere=False)
 
     def _validated(self, original: Any) -> Any:
