@@ -6,7 +6,6 @@ import json
 import math
 
 import pytest
-
 from bench.verdicts import figures, main, of_file, open_ones, table
 
 
