@@ -31,6 +31,7 @@ from typing import Any
 import torch
 
 from bench.kept_runs import kept
+from bench.verdicts import figures
 from neuraldbg import NeuralDbg
 from neuraldbg.records import CausalHypothesis, Diagnosis, Symptom
 from neuraldbg.records.verdict import Verification
@@ -39,6 +40,8 @@ from neuraldbg.verify.interventions import against, all_interventions
 
 #: Probability of a cause that the diagnosis does not even consider.
 PUT_IN = 0.05
+#: What the labels of the field cases call a symptom, in the words of the records; the others are what a whole run shows.
+SYMPTOMS = {"loss_nan": "loss_non_finite", "divergence": "loss_diverged"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def field_cases(folder: Path) -> Iterator[Case]:
             tuple(module.META.get("also", ())),
             lambda session, module=module: module.run(0, False, session),
             max(0, (module.META.get("onset") or (0, 0))[0]),
-            module.META["symptom"],
+            SYMPTOMS.get(module.META["symptom"], module.META["symptom"]),
         )
 
 
@@ -172,7 +175,7 @@ def judge_handed(case: Case, options: argparse.Namespace) -> dict[str, Any] | No
     return {
         "case": case.name,
         "cause": case.cause,
-        "before": False,  # a draw
+        "before": None,  # a draw
         "after": best is not None and best.cause in right,
         "runs": result.runs,
         "steps": result.steps,
@@ -202,26 +205,6 @@ def as_rows(result: Verification, right: set[str], put_in: str) -> list[dict[str
         }
         for verdict in result.verdicts
     ]
-
-
-def print_figures(name: str, results: list[dict[str, Any]]) -> None:
-    """The three figures that the bench is about."""
-    rows = [row for result in results for row in result["verdicts"]]
-
-    def share(chosen: list[dict[str, Any]]) -> str:
-        confirmed = sum(row["verdict"] == "confirmed" for row in chosen)
-        return f"{confirmed} of {len(chosen)}" + (f" ({confirmed / len(chosen):.0%})" if chosen else "")
-
-    able = [row for row in rows if row["able"]]
-    right = [row for row in able if row["right"]]
-    named = [row for row in able if not row["right"] and not row["put_in"]]
-    before, after = (sum(result[key] for result in results) for key in ("before", "after"))
-    print(f"\n{name}: {len(results)} runs")
-    print(f"  right hypotheses confirmed, where there is an intervention: {share(right)}")
-    print(f"  right hypotheses refuted: {sum(row['verdict'] == 'refuted' for row in right)}")
-    print(f"  wrong hypotheses of the diagnosis confirmed: {share(named)}")
-    print(f"  wrong hypotheses put in on purpose confirmed: {share([row for row in able if row['put_in']])}")
-    print(f"  first cause right: {before} before, {after} after, of {len(results)}")
 
 
 def main() -> None:
@@ -277,7 +260,9 @@ def main() -> None:
             if out is not None:
                 with out.open("a") as file:
                     file.write(json.dumps(result) + "\n")
-        print_figures(name, results)
+        print(f"\n{name}")
+        for what, figure in figures(results).items():
+            print(f"  {what}: {figure}")
 
 
 if __name__ == "__main__":

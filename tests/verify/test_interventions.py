@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 from neuraldbg.causes._ranking import rules as causes
 from neuraldbg.errors import UsageError
 from neuraldbg.verify import _compare as compare
-from neuraldbg.verify._judge import required
+from neuraldbg.verify._effects import required
 from neuraldbg.verify._lever import Target
 from neuraldbg.verify._replay import Plan, Replay, carry_out
 from neuraldbg.verify.interventions import against, all_interventions, get, intervene

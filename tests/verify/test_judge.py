@@ -8,8 +8,9 @@ import pytest
 
 from neuraldbg.records import CausalHypothesis
 from neuraldbg.verify import _compare as compare
+from neuraldbg.verify._effects import Arm
 from neuraldbg.verify._experiment import default_steps
-from neuraldbg.verify._judge import Arm, judge
+from neuraldbg.verify._judge import judge
 from neuraldbg.verify._preview import preview
 from neuraldbg.verify._replay import Replay
 

@@ -13,6 +13,12 @@ from neuraldbg.verify._replay import Replay
 _T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 #: Symptoms that consist in a loss that leaves its range.
 _RUNS_AWAY = ("loss_non_finite", "loss_diverged")
+#: Read by the mean over all rounds after the onset: the failure of a run that gets there in the end is the way there.
+COURSE = "course"
+#: Share of its first loss below which a run has got there.
+_GOT_THERE = 0.5
+#: Values that a held-out loss must have for a level.
+_FEWEST_HELD_OUT = 3
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,7 @@ class Level:
     """Where a run's loss begins and ends."""
 
     first: float
-    #: Mean of the last tenth; for a spike, mean of the worst quarter after the onset.
+    #: Mean of the last tenth; for a spike, mean of the worst quarter after the onset; for the course, of all after it.
     end: float
     #: Whether it became non-finite.
     non_finite: bool
@@ -39,6 +45,20 @@ class Level:
         return self.ran_away or self.worst > self.first + 0.5 * abs(self.first)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """Which numbers of a run are compared, and how."""
+
+    #: A place of ``Replay.streams`` or of ``Replay.held_out``.
+    stream: str
+    #: Kind of symptom by which the level is read, or ``COURSE``.
+    symptom: str
+    #: What is said of it after the effect, or "" for the first reading.
+    told: str = ""
+    #: Whether it is another training loss: one that may not be bought with the first.
+    second: bool = False
+
+
 def main_stream(replays: Sequence[Replay]) -> str | None:
     """The loss that is compared: the one with the most values, of equals the one that was seen first."""
     usable = [replay for replay in replays if replay.streams]
@@ -50,7 +70,7 @@ def main_stream(replays: Sequence[Replay]) -> str | None:
 
 def level(replay: Replay, stream: str, symptom: str, onset: int, orientation: int = 1) -> Level | None:
     """The levels of a run's loss; None where it has none."""
-    steps, values = replay.streams.get(stream, ([], []))
+    steps, values = replay.streams.get(stream) or replay.held_out.get(stream) or ([], [])
     if not values:
         return None
     oriented = [value if math.isinf(value) else orientation * value for value in values]
@@ -67,6 +87,8 @@ def level(replay: Replay, stream: str, symptom: str, onset: int, orientation: in
     if symptom == "loss_spike":
         # Spikes are in the worst quarter of what follows, and are not to outweigh all else by their height.
         end = statistics.fmean(min(value, largest) for value in after[: max(1, len(after) // 4)])
+    elif symptom == COURSE:
+        end = statistics.fmean(min(value, largest) for value in after)
     else:
         # A mean, not a median: a loss that is low between two spikes has not been cured.
         end = statistics.fmean(min(value, largest) for value in tail)
@@ -89,6 +111,45 @@ def reading(replays: Sequence[Replay], stream: str, symptom: str, onset: int) ->
     stay_away = sum(one.ran_away or one.end > 0.9 * one.first for one in levels)
     were_away = sum(one.went_away for one in levels)
     return "loss_spike" if stay_away * 2 < len(levels) <= were_away * 2 else symptom
+
+
+def readings(replays: Sequence[Replay], symptom: str, onset: int, held_out: bool) -> list[Reading]:
+    """All ways in which runs are compared, the first one before all others.
+
+    A program may have a second loss that shows a failure which the first hides (of two networks that play against each
+    other one's loss rises while the other's falls); a run that got there in the end may have failed on the way; and a
+    cause whose cost a training loss does not show may show it in a loss that the program computes without gradients.
+
+    Args:
+        replays: runs without a change.
+        symptom, onset: kind and step of what was diagnosed.
+        held_out: whether losses without gradients count.
+    """
+    stream = main_stream(replays)
+    if stream is None:
+        return []
+    main = reading(replays, stream, symptom, onset)
+    found = [Reading(stream, main)]
+    usable = [replay for replay in replays if replay.usable]
+    streams = usable[0].streams if usable else {}
+    for other, (_, values) in streams.items():
+        if other != stream and 2 * len(values) >= len(streams[stream][1]):
+            found.append(Reading(other, reading(replays, other, symptom, onset), f" at {other}", second=True))
+    if main not in (*_RUNS_AWAY, "loss_spike"):
+        levels = [one for one in (level(replay, stream, main, onset) for replay in usable) if one]
+        got_there = sum(_got_there(one) for one in levels)
+        if got_there * 2 > len(levels):
+            found.append(Reading(stream, COURSE, " over the run, which gets there in the end without it, too"))
+    if held_out and usable:
+        found += [
+            Reading(place, main) for place, (_, values) in usable[0].held_out.items() if len(values) >= _FEWEST_HELD_OUT
+        ]
+    return found
+
+
+def _got_there(one: Level) -> bool:
+    floor = min(0.0, one.lowest)
+    return not one.ran_away and one.end - floor < _GOT_THERE * (one.first - floor)
 
 
 def failed(one: Level, reference: Level, symptom: str) -> bool:

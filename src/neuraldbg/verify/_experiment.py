@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,8 +13,9 @@ from neuraldbg.errors import UsageError
 from neuraldbg.records import CausalHypothesis
 from neuraldbg.records.verdict import Verification
 from neuraldbg.verify import _compare as compare
+from neuraldbg.verify._effects import Arm, best_effect, required
 from neuraldbg.verify._engine import Start, carry_out_all
-from neuraldbg.verify._judge import Arm, judge, pair_effects, placebo_failures, required
+from neuraldbg.verify._judge import judge, placebo_failures
 from neuraldbg.verify._lever import Target
 from neuraldbg.verify._preview import preview
 from neuraldbg.verify._replay import Plan, Replay
@@ -201,13 +203,12 @@ def _carry_out(
                 arm.strength = strengths[position]
         if not tried:
             break
-        before = {id(arm): (arm.runs[0], pair_effects(arm, placebo, symptom, onset)) for arm in tried}
+        before = {id(arm): (arm.runs[0], best_effect(arm, placebo, symptom, onset)) for arm in tried}
         run.expected += len(tried)
         run.batch([(arm, 0) for arm in tried], keep)
         for arm in tried:
-            earlier, effects = before[id(arm)]
-            now = pair_effects(arm, placebo, symptom, onset)
-            if effects and (not now or now[0] <= effects[0]):
+            earlier, effect = before[id(arm)]
+            if math.isfinite(effect) and best_effect(arm, placebo, symptom, onset) <= effect:
                 arm.runs[0], arm.strength = earlier, get(str(arm.intervention)).STRENGTHS[position - 1]
         open_arms = [arm for arm in tried if not _gone(arm, placebo, symptom, onset)]
     worth = [arm for arm in able if arm.acted and arm.runs[0].usable]
@@ -217,8 +218,7 @@ def _carry_out(
 
 
 def _gone(arm: Arm, placebo: dict[int, Replay], symptom: str, onset: int) -> bool:
-    effects = pair_effects(arm, placebo, symptom, onset)
-    return bool(effects) and effects[0] >= required(str(arm.intervention))
+    return best_effect(arm, placebo, symptom, onset) >= required(str(arm.intervention))
 
 
 def _notes(placebo: dict[int, Replay]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ INSTEAD: Mapping[str, str] = {
 
 #: Interventions that see only one of several ways to write a thing: finding no occasion refutes nothing.
 NOT_REACHED: Mapping[str, str] = {
-    "shuffle_window": "the data comes neither from a DataLoader nor from slices, so that its order can't be changed",
+    "shuffle_window": "neither a DataLoader, nor slices, nor a target per row was seen, so the order can't be changed",
     "standardize_targets": "no library loss with targets out of scale was seen, so they can't be scaled from outside",
     "normalize_layer": "no layer could be reached between the steps of the stack",
     "unscale_before_clip": "no clipping by torch's own functions was seen",

@@ -3,76 +3,18 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from neuraldbg.records.hypothesis import CausalHypothesis
 from neuraldbg.records.verdict import Verdict
 from neuraldbg.verify import _compare as compare
+from neuraldbg.verify._effects import Arm, decisive, seen_by
 from neuraldbg.verify._instead import INSTEAD, NOT_REACHED
 from neuraldbg.verify._replay import Replay
 from neuraldbg.verify.interventions import get
 
-#: Share of the remaining loss that must go for the failure to count as gone: less for a change that touches one thing.
-_GONE_SPECIFIC, _GONE_BROAD = 0.2, 0.4
-#: An intervention that cures others' failures less often than this touches one thing.
-_SPECIFIC = 0.13
-#: Pairs from which a complete separation counts.
-_APART = 3
 #: How often removing the true cause makes its failure go away; the rest is other faults beside it, and short runs.
 _CURES_ITS_OWN = 0.9
-
-
-@dataclass
-class Arm:
-    """One hypothesis and its runs."""
-
-    hypothesis: CausalHypothesis
-    intervention: str | None
-    strength: float | None = None
-    #: Seed → run.
-    runs: dict[int, Replay] = field(default_factory=dict)
-
-    @property
-    def acted(self) -> bool:
-        return any(replay.acted for replay in self.runs.values())
-
-
-def required(intervention: str) -> float:
-    """The effect from which the failure counts as gone."""
-    return _GONE_SPECIFIC if get(intervention).ALSO_CURES <= _SPECIFIC else _GONE_BROAD
-
-
-def pair_effects(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int) -> list[float]:
-    """Effect of each seed that has both runs."""
-    rule = get(arm.intervention) if arm.intervention is not None else None
-    return [
-        compare.effect(without, treated, rule.CHANGES_LOSS)
-        for without, treated in _pairs(arm, placebo, symptom, onset)
-        if rule is not None
-    ]
-
-
-def _pairs(
-    arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int
-) -> list[tuple[compare.Level, compare.Level]]:
-    """Levels without and with the intervention of each seed that has both runs."""
-    stream = compare.main_stream([placebo[seed] for seed in sorted(placebo)])
-    if stream is None or arm.intervention is None:
-        return []
-    symptom = compare.reading(list(placebo.values()), stream, symptom, onset)
-    orientation = getattr(get(arm.intervention), "ORIENTATION", 1)
-    found = []
-    for seed, replay in sorted(arm.runs.items()):
-        if seed not in placebo or not replay.usable or not placebo[seed].usable:
-            continue
-        without = compare.level(placebo[seed], stream, symptom, onset, orientation)
-        treated = compare.level(replay, stream, symptom, onset, orientation)
-        if without is not None and treated is not None:
-            found.append((without, treated))
-    return found
 
 
 def placebo_failures(placebo: Mapping[int, Replay], symptom: str, onset: int) -> tuple[int, int]:
@@ -166,31 +108,23 @@ def _draft(
         return {**draft, "state": "absent", "verdict": "refuted", "reason": reason}
     if not comes_back:
         return {**draft, "reason": f"the failure does not come back without a change ({shown[0]} of {shown[1]} runs)"}
-    effects = pair_effects(arm, placebo, symptom, onset)
-    if not effects:
+    seen = seen_by(arm, placebo, symptom, onset)
+    if not seen:
         return {**draft, "reason": "no pair of runs could be compared"}
-    mean, (low, high) = statistics.fmean(effects), compare.interval(effects)
-    needed = required(arm.intervention)
-    still = sum(one < needed for one in effects)
-    draft.update(effect=mean, interval=(low, high), failed_with=(still, len(effects)))
-    if len(effects) == 1:
+    chosen = decisive(seen)
+    mean, still, needed = chosen.mean, chosen.still, chosen.needed
+    draft.update(effect=mean, interval=compare.interval(chosen.effects), failed_with=(still, len(chosen.effects)))
+    if len(chosen.effects) == 1:
         return {**draft, "reason": "one pair of runs has no interval; raise --seeds"}
-    # Beyond doubt by the interval; or gone in each pair, and by more than any two runs without a change differ, or with
-    # every treated run below every other: of three and three runs one order in twenty is like that by chance.
-    beyond = low > 0 and still * 2 < len(effects)
-    apart = not still and (
-        min(effects) > _noise(arm, placebo, symptom, onset)
-        or (len(effects) >= _APART and _all_below(arm, placebo, symptom, onset))
-    )
-    if mean >= needed and (beyond or apart):
+    if chosen.gone:
         reason = f"without it the failure is gone: {mean:.0%} of the remaining loss"
-        return {**draft, "state": "gone", "verdict": "confirmed", "reason": reason}
+        return {**draft, "state": "gone", "verdict": "confirmed", "reason": reason + chosen.reading.told}
     if mean < needed and not getattr(get(arm.intervention), "SHOWN_IN_LOSS", True):
         reason = (
             f"it was so ({next(iter(_changes(arm)), 'it was changed')}), but the training loss doesn't show its cost"
         )
         return {**draft, "reason": reason}
-    if mean < needed / 2 and still == len(effects):
+    if mean < needed / 2 and still == len(chosen.effects):
         return {**draft, "state": "stays", "verdict": "refuted", "reason": "without it the failure stays"}
     return {**draft, "reason": "the runs do not agree enough to decide"}
 
@@ -198,30 +132,6 @@ def _draft(
 def _changes(arm: Arm) -> tuple[str, ...]:
     """What the intervention changed in any of the runs."""
     return tuple(dict.fromkeys(line for run in arm.runs.values() for line in run.changes))
-
-
-def _all_below(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int) -> bool:
-    """Whether the worst run with the intervention ends below the best one without."""
-    pairs = _pairs(arm, placebo, symptom, onset)
-    relative = bool(arm.intervention) and get(str(arm.intervention)).CHANGES_LOSS
-
-    def end(one: compare.Level) -> float:
-        if one.non_finite:
-            return math.inf
-        return one.end / max(abs(one.first), 1e-30) if relative else one.end
-
-    return bool(pairs) and max(end(treated) for _, treated in pairs) < min(end(without) for without, _ in pairs)
-
-
-def _noise(arm: Arm, placebo: Mapping[int, Replay], symptom: str, onset: int) -> float:
-    """The largest effect that a change of the seed alone has."""
-    largest = 0.0
-    for seed in placebo:
-        for other in placebo:
-            if other != seed:
-                pair = Arm(arm.hypothesis, arm.intervention, arm.strength, {seed: placebo[other]})
-                largest = max([largest, *pair_effects(pair, {seed: placebo[seed]}, symptom, onset)])
-    return largest
 
 
 def _factor(draft: Mapping[str, Any], strongest: float) -> float:

@@ -12,7 +12,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -20,7 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim import optimizer as optimizer_hooks
-from torch.overrides import TorchFunctionMode
+
+from neuraldbg.verify._calls import Call
+from neuraldbg.verify._elsewhere import Elsewhere
+from neuraldbg.verify._rounds import Rounds
 
 
 @dataclass(frozen=True)
@@ -37,56 +40,6 @@ class Target:
     step: int = 0
     #: Rounds that the run will take.
     steps: int = 0
-
-
-@dataclass
-class Call:
-    """One call of a module, as an intervention may change it."""
-
-    module: nn.Module
-    arguments: tuple[Any, ...]
-    keywords: dict[str, Any]
-    #: Modules whose call this one is inside of, outermost first.
-    outer: tuple[nn.Module, ...]
-    _proceed: Callable[..., Any] = field(repr=False)
-
-    @property
-    def is_root(self) -> bool:
-        """Whether a model is called, by the loop: not a part of one, and not a loss."""
-        return not self.outer and not isinstance(self.module, nn.modules.loss._Loss)
-
-    def proceed(self) -> Any:
-        """Carry the call out with the present arguments."""
-        return self._proceed(self.module, *self.arguments, **self.keywords)
-
-    def rehearse(self) -> Any:
-        """Carry the call out without a trace: no gradients, the random numbers and buffers as before."""
-        kept = [(buffer, buffer.detach().clone()) for buffer in self.module.buffers()]
-        devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
-        with torch.no_grad(), torch.random.fork_rng(devices=devices):
-            try:
-                return self.proceed()
-            finally:
-                for buffer, before in kept:
-                    buffer.copy_(before)
-
-    def change_tensors(self, change: Callable[[Any, Tensor], Tensor]) -> None:
-        """Replace every tensor among the arguments, also inside of lists, tuples and dicts.
-
-        ``change`` gets where the tensor stands (hashable) and the tensor.
-        """
-        self.arguments = tuple(_mapped(value, (index,), change) for index, value in enumerate(self.arguments))
-        self.keywords = {name: _mapped(value, (name,), change) for name, value in self.keywords.items()}
-
-
-def _mapped(value: Any, key: tuple[Any, ...], change: Callable[[Any, Tensor], Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        return change(key, value)
-    if type(value) in (list, tuple):
-        return type(value)(_mapped(item, (*key, index), change) for index, item in enumerate(value))
-    if type(value) is dict:
-        return {name: _mapped(item, (*key, name), change) for name, item in value.items()}
-    return value
 
 
 class Lever(contextlib.AbstractContextManager["Lever"]):
@@ -109,7 +62,7 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
         self._outer: list[nn.Module] = []
         self._optimizers: weakref.WeakSet[Optimizer] | None = None
         self._names: dict[int, list[tuple[ModuleType, str]]] | None = None
-        self._elsewhere: _Elsewhere | None = None
+        self._elsewhere: Elsewhere | None = None
 
     def __enter__(self) -> Lever:
         with contextlib.ExitStack() as stack:
@@ -135,19 +88,20 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
 
     # functions ---------------------------------------------------------------------------------------------------
 
-    def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+    def replace(self, owner: Any, name: str, make: Callable[[Any], Any], *, elsewhere: bool = True) -> None:
         """Replace an attribute of a class or module by ``make(original)``; nothing happens where there is none.
 
         A function of a module is also replaced wherever it was imported by name (``from torch import log``), and one of
-        torch also where it is called by any other reference: an attribute, a table of activations, a closure.
+        torch also where it is called by any other reference: an attribute, a table of activations, a closure. That last
+        one has a cost for each call of torch; without ``elsewhere`` it is left out.
         """
         original = getattr(owner, name, None)
         if original is None:
             return
         replacement = make(original)
-        if owner in (torch, torch.nn.functional, Tensor):
+        if elsewhere and owner in (torch, torch.nn.functional, Tensor):
             if self._elsewhere is None:
-                self._elsewhere = self._stack.enter_context(_Elsewhere())
+                self._elsewhere = self._stack.enter_context(Elsewhere())
             replacement = self._elsewhere.add(original, replacement)
         with contextlib.suppress(AttributeError, TypeError):
             functools.update_wrapper(replacement, original)
@@ -292,79 +246,3 @@ class Lever(contextlib.AbstractContextManager["Lever"]):
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     yield parameter.grad
-
-
-class _Elsewhere(TorchFunctionMode):
-    """Replaces functions of torch that are called by a reference that no module holds."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._replacements: dict[Any, Callable[..., Any]] = {}
-        self._originals: dict[Any, Any] = {}
-        #: Replacements that are running: what they call is the original.
-        self._running = 0
-
-    def add(self, original: Any, replacement: Callable[..., Any]) -> Callable[..., Any]:
-        """Have calls of ``original`` go to ``replacement``; returns what is to stand in its place."""
-
-        def stand_in(*arguments: Any, **keywords: Any) -> Any:
-            self._running += 1
-            try:
-                return replacement(*arguments, **keywords)
-            finally:
-                self._running -= 1
-
-        with contextlib.suppress(TypeError):  # not hashable: reached by its name only
-            self._replacements[original] = stand_in
-        self._originals[stand_in] = original
-        return stand_in
-
-    def __torch_function__(self, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
-        if self._running:
-            # A function of torch hands itself on by its name, under which the stand-in is found now.
-            function = self._originals.get(function, function)
-        else:
-            function = self._replacements.get(function, function)
-        return function(*arguments, **(keywords or {}))
-
-
-class Rounds:
-    """Counts the rounds of a loop.
-
-    A round ends where an optimizer that has stepped in it steps again, or where a loss whose backward was seen in it
-    comes back after a step. Backwards without a step between them are accumulation; where nothing ever steps, each
-    backward is a round.
-    """
-
-    def __init__(self) -> None:
-        self._in_round: set[int] = set()
-        self._seen: set[str] = set()
-        self._closed = 0
-        self._stepped_ever = False
-        self._backwards: dict[str, int] = {}
-
-    @property
-    def index(self) -> int:
-        """The round that is going on, counted from 0."""
-        return self._closed if self._stepped_ever else max(self._backwards.values(), default=1) - 1
-
-    def backward(self, place: str) -> int:
-        """Count a backward; returns its round."""
-        if self._in_round and place in self._seen:
-            self._close()
-        self._seen.add(place)
-        self._backwards[place] = self._backwards.get(place, 0) + 1
-        return self.index
-
-    def stepped(self, optimizer: int) -> int:
-        """Count a step; returns the number of rounds begun."""
-        self._stepped_ever = True
-        if optimizer in self._in_round:
-            self._close()
-        self._in_round.add(optimizer)
-        return self._closed + 1
-
-    def _close(self) -> None:
-        self._closed += 1
-        self._in_round.clear()
-        self._seen.clear()

@@ -16,8 +16,10 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from neuraldbg.verify._lever import Lever, Rounds, Target
+from neuraldbg.verify._calls import LOSSES
+from neuraldbg.verify._lever import Lever, Target
 from neuraldbg.verify._resume import SEED_DISTANCE, CannotResume, Resume
+from neuraldbg.verify._rounds import Rounds
 from neuraldbg.verify.interventions import intervene
 
 _LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
@@ -64,6 +66,8 @@ class Replay:
     error: str = ""
     #: Losses by place of their backward: rounds and values; +inf where a value is not finite.
     streams: dict[str, tuple[list[int], list[float]]] = field(default_factory=dict)
+    #: Losses by place that torch's functions gave while no gradients were wanted: a validation, mostly.
+    held_out: dict[str, tuple[list[int], list[float]]] = field(default_factory=dict)
     #: How often the intervention found something to change, and what.
     acted: int = 0
     changes: list[str] = field(default_factory=list)
@@ -110,6 +114,24 @@ class Meter:
         lever.after_step(lambda optimizer: self._rounds.stepped(id(optimizer)))
         lever.replace(torch.amp.GradScaler, "scale", self._scaled)
         lever.replace(Optimizer, "__init__", self._built)
+        for name in LOSSES:
+            lever.replace(torch.nn.functional, name, self._validated, elsewhere=False)
+
+    def _validated(self, original: Any) -> Any:
+        def loss(*arguments: Any, **keywords: Any) -> Any:
+            value = original(*arguments, **keywords)
+            if not torch.is_grad_enabled() and isinstance(value, Tensor) and value.numel() == 1 and not self._waiting():
+                place = f"held out, {_place(user_frame())}"
+                self._note(self._replay.held_out, place, self._rounds.index, float(value) * self._unit())
+            return value
+
+        return loss
+
+    @staticmethod
+    def _note(streams: dict[str, tuple[list[int], list[float]]], place: str, step: int, value: float) -> None:
+        steps, values = streams.setdefault(place, ([], []))
+        steps.append(step)
+        values.append(value if abs(value) < float("inf") else float("inf"))
 
     def _scaled(self, original: Any) -> Any:
         def scale(scaler: Any, outputs: Any) -> Any:
@@ -138,10 +160,7 @@ class Meter:
                 proceed(tensors)
                 return
             self._replay.places.setdefault("backward", _place(frame, whole=True))
-            value = float(root.detach()) / self._scale * self._unit()
-            steps, values = self._replay.streams.setdefault(place, ([], []))
-            steps.append(step)
-            values.append(value if abs(value) < float("inf") else float("inf"))
+            self._note(self._replay.streams, place, step, float(root.detach()) / self._scale * self._unit())
         proceed(tensors)
 
 

@@ -22,7 +22,8 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from neuraldbg.verify._lever import Call, Lever, _mapped
+from neuraldbg.verify._calls import Call, mapped
+from neuraldbg.verify._lever import Lever
 
 #: Rounds between a snapshot and the onset, at least; and rounds that a snapshot has to save to be worth it.
 _MARGIN, _WORTH = 10, 50
@@ -126,12 +127,12 @@ class Resume:
         inputs = (call.arguments, call.keywords)
         key = (id(module), module.training, tuple((p, tuple(t.shape), t.dtype) for p, t in _tensors_in(inputs)))
         if key in self._outputs:
-            return _mapped(self._outputs[key], (), lambda _, tensor: tensor.clone())
+            return mapped(self._outputs[key], (), lambda _, tensor: tensor.clone())
         before = torch.get_rng_state()
         with torch.no_grad():
             output = call.proceed()
         if isinstance(output, (Tensor, tuple, list, dict)) and torch.equal(before, torch.get_rng_state()):
-            self._outputs[key] = _mapped(output, (), lambda _, tensor: tensor.clone())
+            self._outputs[key] = mapped(output, (), lambda _, tensor: tensor.clone())
         return output
 
     def _put_in_place(self, call: Call) -> None:

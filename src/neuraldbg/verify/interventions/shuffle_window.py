@@ -3,13 +3,16 @@
 ## What it changes
 What a ``DataLoader`` gives while gradients are wanted goes through a buffer of 64 batches whose rows are shuffled among
 them. The batches keep their sizes. A tensor of data that the loop slices by hand (``x[i : i + 32]``, outside of any
-module) is read through a permutation of its rows that is the same for all tensors of that length.
+module) is read through a permutation of its rows that is the same for all tensors of that length. Where the first
+forward comes without either, the rows that the model and a loss of torch's own are handed are drawn from the batches so
+far.
 
 ## Which causes it removes
 Batches that are ordered by class or by value.
 
 ## What it can't do
-Batches that are not made of tensors with one row per sample pass as they are. A long sequence that is cut into windows
+Batches that are not made of tensors with one row per sample pass as they are, and so does a loss made by hand over
+batches that come from neither. A long sequence that is cut into windows
 is torn apart, which helps no loss.
 """
 
@@ -20,6 +23,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from neuraldbg.verify._lever import Lever
+from neuraldbg.verify._pairs import Pairs
 
 CAUSES: tuple[str, ...] = ("unshuffled_data",)
 DO = "shuffle within a window of 64 batches"
@@ -58,7 +62,9 @@ def install(lever: Lever) -> None:
 
         return __getitem__
 
-    lever.around_calls(lambda call: call.proceed())
+    pairs = Pairs(lever, generator)
+    lever.around_calls(pairs.around)
+    pairs.install()
     lever.replace(DataLoader, "__iter__", make)
     lever.replace(Tensor, "__getitem__", make_item)
 
