@@ -108,8 +108,10 @@ def test_the_view_stands_below_and_the_script_is_as_it_is_under_python(terminal)
     # The lines are set aside, given back before the verdict, and not taken again.
     assert said.index(SET_ASIDE) < said.index("running") < said.rindex(GIVEN_BACK) < said.rindex("Trace: ")
     assert said.rindex(SET_ASIDE) < said.rindex(GIVEN_BACK)
-    drawn = re.findall(r"\x1b\[(\d+);1H\x1b\[2K(?:\x1b\[[\d;]*m)([^\x1b]*)", said)
-    assert drawn and all(16 < int(row) <= ROWS and len(text) < COLUMNS for row, text in drawn)
+    # Between two moves of the cursor nothing is drawn but on those lines, and nothing reaches the last column.
+    drawn = re.sub(r"\x1b\[[\d;]*[mKr]", "", "".join(re.findall(r"\x1b7(\x1b\[0m.*?)\x1b8", said, re.S)))
+    moves = re.findall(r"\x1b\[(\d+);(\d+)H([^\x1b]*)", drawn)
+    assert moves and all(16 < int(row) <= ROWS and int(column) + len(text) <= COLUMNS for row, column, text in moves)
 
 
 def test_an_interrupt_ends_it_as_it_ends_python(terminal):
