@@ -1,9 +1,9 @@
 """``neuraldbg run --live``: the view of ``watch`` in the lowest lines of the terminal, while the script runs above it.
 
 It is drawn by a process of its own, which reads the trace as ``watch`` does: by textual (``_strip_app``), or as plain
-lines without it. The script keeps its standard streams, its interpreter is not asked for anything, and the process is no
-child of it, so that a script that waits for its children does not meet it. The lines are set aside with the terminal's
-scroll region (DECSTBM), as apt and others do.
+lines without it. The script keeps its standard streams, its interpreter is not asked for anything, and that process is
+no child of it, so that a script that waits for its children does not meet it. The lines are set aside with the scroll
+region of the terminal (DECSTBM), as apt and others do.
 
 Not a verb: ``run`` starts it as ``python -m neuraldbg.cli._live TRACE PROCESS``.
 """

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 #: Seconds between two looks at the trace, and at whether the terminal is ours.
 LOOK_EVERY, CHECK_EVERY = 1.0, 0.2
 _MOVE = re.compile(r"\x1b\[(\d+);(\d+)H")
+#: What would reach beyond the lines: a newline at the lowest scrolls, an OSC sequence sets the shape of the pointer. No
+#: text is lost with them, for each line begins with a move of the cursor.
+_NOT_OURS = re.compile(r"\n|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 class StripApp(App[None]):
@@ -93,8 +96,8 @@ class StripApp(App[None]):
             if not self._is_ours():
                 self.strip.give_back()
             elif self.strip.take():
-                size = Size(self.strip.size[0] - 1, max(self.strip.height, 1))
-                self.post_message(Resize(size, size))
+                if isinstance(self._driver, StripDriver):
+                    self._driver.resize()
                 await asyncio.sleep(CHECK_EVERY)  # laid out anew by then
                 self.screen.refresh(layout=True)
             await asyncio.sleep(CHECK_EVERY)
@@ -111,6 +114,13 @@ class StripDriver(Driver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._pending = ""
+        self.resize()
+
+    def resize(self) -> None:
+        """Tells the application how large the lines are; the last column stays empty, where a terminal would wrap."""
+        size = Size(max(self.lines.size[0] - 1, 1), max(self.lines.height or self.lines.room, 1))
+        self._size = (size.width, size.height)
+        self._app.post_message(Resize(size, size))
 
     def write(self, data: str) -> None:
         self._pending += data
@@ -122,12 +132,13 @@ class StripDriver(Driver):
             return
         top = self.lines.size[1] - height
         # A line that textual drew before it knew of a smaller strip does not come down on the script's lines.
-        moved = _MOVE.sub(lambda found: f"\x1b[{top + min(int(found[1]), height)};{found[2]}H", drawn)
+        moved = _MOVE.sub(
+            lambda found: f"\x1b[{top + min(int(found[1]), height)};{found[2]}H", _NOT_OURS.sub("", drawn)
+        )
         self.lines.paint(moved)
 
     def start_application_mode(self) -> None:
-        size = Size(max(self.lines.size[0] - 1, 1), max(self.lines.room, 1))
-        self._app.post_message(Resize(size, size))
+        self.resize()
 
     def disable_input(self) -> None:
         """Nothing is read."""
