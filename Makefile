@@ -43,7 +43,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || $(PYTHON) -m venv --clear --without-pip $(VENV)
 	if $(BIN)/python -m pip --version >/dev/null 2>&1; then pip="$(BIN)/python -m pip"; \
 	else pip="$(PYTHON) -m pip --python $(BIN)/python"; fi; \
-	$$pip install --quiet --constraint constraints.txt --editable '.[torch,dev,docs,integrations,reports,snapshots]'
+	$$pip install --quiet --constraint constraints.txt --editable '.[torch,dev,docs,integrations,reports,snapshots,live]'
 	touch $@
 
 clean:

@@ -43,16 +43,23 @@ sys.exit(7)
 )
 
 
+def plain(text):
+    """Without colours and styles."""
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
+
+
 class Terminal:
     """A command on a terminal of its own."""
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, shell=False):
         self.said = ""
-        self.pid, self._leader = pty.fork()
+        self.pid, self.leader = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
             os.chdir(folder)
             settings = environment(TERM="xterm", NO_COLOR="1")
+            if shell:
+                os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], settings)
             os.execve(sys.executable, [sys.executable, "-m", "neuraldbg", *arguments], settings)
 
     @property
@@ -62,10 +69,10 @@ class Terminal:
 
     def read(self, seconds=0.1):
         """Takes in what was said within the time; False once the terminal has gone."""
-        if not select.select([self._leader], [], [], seconds)[0]:
+        if not select.select([self.leader], [], [], seconds)[0]:
             return True
         try:
-            piece = os.read(self._leader, 65536)
+            piece = os.read(self.leader, 65536)
         except OSError:
             return False
         self.said += piece.decode("utf-8", "replace")
@@ -73,17 +80,17 @@ class Terminal:
 
     def until(self, pattern, seconds=240):
         end = time.monotonic() + seconds
-        while not re.search(pattern, self.said) and not re.search(pattern, self.scrolled):
+        while not re.search(pattern, plain(self.said)) and not re.search(pattern, self.scrolled):
             assert time.monotonic() < end and self.read(), self.said[:1500] + "\n...\n" + self.said[-1500:]
 
     def type(self, text):
-        os.write(self._leader, text.encode())
+        os.write(self.leader, text.encode())
 
     def end(self):
         """The status that a shell would see, after all was said."""
         while self.read(5):
             pass
-        os.close(self._leader)
+        os.close(self.leader)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
@@ -108,8 +115,10 @@ def test_the_view_stands_below_and_the_script_is_as_it_is_under_python(terminal)
     # The lines are set aside, given back before the verdict, and not taken again.
     assert said.index(SET_ASIDE) < said.index("running") < said.rindex(GIVEN_BACK) < said.rindex("Trace: ")
     assert said.rindex(SET_ASIDE) < said.rindex(GIVEN_BACK)
-    drawn = re.findall(r"\x1b\[(\d+);1H\x1b\[2K(?:\x1b\[[\d;]*m)([^\x1b]*)", said)
-    assert drawn and all(16 < int(row) <= ROWS and len(text) < COLUMNS for row, text in drawn)
+    # Between two moves of the cursor nothing is drawn but on those lines, and nothing reaches the last column.
+    drawn = re.sub(r"\x1b\[[\d;]*[mKr]", "", "".join(re.findall(r"\x1b7(\x1b\[0m.*?)\x1b8", said, re.S)))
+    moves = re.findall(r"\x1b\[(\d+);(\d+)H([^\x1b]*)", drawn)
+    assert moves and all(16 < int(row) <= ROWS and int(column) + len(text) <= COLUMNS for row, column, text in moves)
 
 
 def test_an_interrupt_ends_it_as_it_ends_python(terminal):
@@ -137,3 +146,31 @@ def test_without_a_terminal_it_says_so_and_runs(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0 and done.stdout.startswith("last loss")
     assert "there is no terminal to draw on; follow the run from another one: neuraldbg watch " in done.stderr
+
+
+def test_it_is_suspended_and_comes_back_in_a_shell(tmp_path):
+    (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
+    shell = Terminal(tmp_path, shell=True)
+    shell.type(f"stty -echo; PS1='ready> '; {sys.executable} -m neuraldbg run --live train.py; echo code $?\n")
+    shell.until(r"steps · running")
+    modes = termios.tcgetattr(shell.leader)
+    shell.type("\x1a")
+    shell.until(r"Stopped")
+    end = time.monotonic() + 60
+    while shell.said.rfind(GIVEN_BACK) < shell.said.rfind(SET_ASIDE):
+        assert time.monotonic() < end and shell.read(), shell.said[-2000:]
+    shell.said = ""
+    # While it is stopped nothing is drawn between the shell's lines.
+    shell.type("echo still $((1+1))\n")
+    shell.until("still 2")
+    shell.read(1.5)
+    assert SET_ASIDE not in shell.said and "running" not in shell.said
+    shell.type("fg; echo code $?\n")
+    shell.until(re.escape(SET_ASIDE))
+    shell.until(r"steps · (running|no step)")
+    assert termios.tcgetattr(shell.leader)[3] == modes[3]
+    shell.type("hello\n")
+    shell.until("code 7")
+    assert shell.said.rindex(SET_ASIDE) < shell.said.rindex(GIVEN_BACK)
+    shell.type("exit\n")
+    shell.end()

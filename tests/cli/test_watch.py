@@ -1,22 +1,14 @@
 """Watching: beside a writer that is never delayed, after one that was killed, on a narrow terminal."""
 
-import fcntl
-import os
-import pty
-import re
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
-
-import pytest
 
 from helpers.command_line import environment
 from helpers.recorded import recorded, write
 from neuraldbg.cli import main
-from neuraldbg.cli.watch import Watcher
+from neuraldbg.cli._watcher import Watcher
 from neuraldbg.trace_store import TraceWriter
 from neuraldbg.trace_store.tail import Tail
 
@@ -92,31 +84,3 @@ def test_a_killed_run_is_said_to_be_gone(tmp_path, capsys):
     assert main(["watch", str(path)]) == 0
     out = capsys.readouterr().out
     assert "train.py · 300 steps · its process has gone" in out and "loss  █" in out
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_on_a_terminal_of_forty_columns(tmp_path):
-    path = write(
-        recorded(["encoder.layers.0.self_attention.output_projection", "b"], 200, broken_from=100), tmp_path / "a.ndbg"
-    )
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
-    command = [sys.executable, "-m", "neuraldbg", "watch", str(path)]
-    settings = environment(TERM="xterm", NO_COLOR="1")
-    with subprocess.Popen(command, env=settings, stdin=follower, stdout=follower, stderr=follower) as process:
-        os.close(follower)
-        seen = b""
-        while True:
-            try:
-                piece = os.read(leader, 4096)
-            except OSError:
-                break
-            if not piece:
-                break
-            seen += piece
-    os.close(leader)
-    assert process.returncode == 0
-    # Every move of the cursor begins a new line.
-    lines = re.split(r"(?:\x1b\[[0-9;?]*[A-Za-z]|[\r\n])+", seen.decode("utf-8"))
-    assert max(map(len, lines)) <= 40
-    assert any(line.startswith("a.py") or "200 steps" in line for line in lines)

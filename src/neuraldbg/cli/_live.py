@@ -1,14 +1,16 @@
 """``neuraldbg run --live``: the view of ``watch`` in the lowest lines of the terminal, while the script runs above it.
 
-It is drawn by a process of its own, which reads the trace as ``watch`` does: the script keeps its standard streams, its
-interpreter is not asked for anything, and the process is no child of it, so that a script that waits for its children
-does not meet it. The lines are set aside with the terminal's scroll region (DECSTBM), as apt and others do.
+It is drawn by a process of its own, which reads the trace as ``watch`` does: by textual (``_strip_app``), or as plain
+lines without it. The script keeps its standard streams, its interpreter is not asked for anything, and that process is
+no child of it, so that a script that waits for its children does not meet it. The lines are set aside with the scroll
+region of the terminal (DECSTBM), as apt and others do.
 
 Not a verb: ``run`` starts it as ``python -m neuraldbg.cli._live TRACE PROCESS``.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -17,6 +19,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuraldbg.cli._watcher import Watcher
 
 #: Lines that are set aside, and the share of the terminal that they take at most.
 MOST_LINES, LARGEST_SHARE = 12, 3
@@ -68,21 +74,28 @@ class Strip:
         self._size = (0, 0)
         self._height = 0
 
-    def draw(self, lines: list[str]) -> None:
-        """Sets the lines aside where they are not yet, and writes them; in one piece, so that nothing comes between."""
-        size = self.size
-        out = ""
-        if size != self._size or not self._height:
-            out = self._taken(size)
-        if self._height:
-            rows = size[1]
-            out += _SAVE
-            for position in range(self._height):
-                text = lines[position] if position < len(lines) else ""
-                style = "\x1b[0;7m" if position == 0 else "\x1b[0m"
-                out += f"\x1b[{rows - self._height + position + 1};1H\x1b[2K{style}{text}\x1b[0m"
-            out += _RESTORE
+    def take(self) -> bool:
+        """Sets the lines aside where they are not yet, or not all on a terminal of another size; whether it did."""
+        if self.size == self._size and self._height:
+            return False
+        out = self._taken(self.size)
         self._write(out)
+        return bool(self._height)
+
+    def draw(self, lines: list[str]) -> None:
+        """Writes the lines; in one piece, so that nothing comes between."""
+        self.take()
+        rows, out = self._size[1], ""
+        for position in range(self._height):
+            text = lines[position] if position < len(lines) else ""
+            style = "\x1b[0;7m" if position == 0 else "\x1b[0m"
+            out += f"\x1b[{rows - self._height + position + 1};1H\x1b[2K{style}{text}\x1b[0m"
+        self.paint(out)
+
+    def paint(self, text: str) -> None:
+        """Writes what moves the cursor to our lines by itself; the script's cursor and style are as they were after."""
+        if self._height and text:
+            self._write(f"{_SAVE}\x1b[0m{text}\x1b[0m{_RESTORE}")
 
     def give_back(self) -> None:
         """The whole terminal scrolls again, and the lines are empty."""
@@ -97,6 +110,11 @@ class Strip:
         except OSError:
             return 80, 24
         return max(columns, 1), max(rows, 1)
+
+    @property
+    def height(self) -> int:
+        """Lines that are set aside now."""
+        return self._height
 
     @property
     def room(self) -> int:
@@ -130,7 +148,11 @@ def main(trace: Path, process: int) -> None:
     strip = Strip(terminal)
 
     def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit
+        # At once: whoever asks waits for the lines, and no look or diagnosis in a thread is waited for.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with suppress(OSError):
+            strip.give_back()
+        os._exit(0)
 
     signal.signal(signal.SIGTERM, end)
     try:
@@ -143,26 +165,56 @@ def main(trace: Path, process: int) -> None:
             strip.give_back()
 
 
+class Following:
+    """The process whose terminal this is, and its newest trace."""
+
+    def __init__(self, terminal: int, trace: Path, process: int) -> None:
+        self._terminal, self._trace, self._process = terminal, trace, process
+        self._watcher: Watcher | None = None
+
+    def is_ours(self) -> bool:
+        """Whether the terminal is the script's; stopped by Ctrl-Z or in the background, it is somebody else's."""
+        return os.tcgetpgrp(self._terminal) == os.getpgid(self._process)
+
+    def is_there(self) -> bool:
+        return _is_there(self._process)
+
+    def watcher(self) -> Watcher:
+        from neuraldbg.cli._watcher import Watcher
+
+        newest = _followed(self._trace, self._process)
+        if self._watcher is None or newest != self._watcher.tail.path:
+            self._watcher = Watcher(newest)
+        return self._watcher
+
+
 def _follow(strip: Strip, terminal: int, trace: Path, process: int) -> None:
-    from neuraldbg.cli.watch import Watcher
+    following = Following(terminal, trace, process)
+    if importlib.util.find_spec("textual") is not None:
+        from neuraldbg.cli._strip_app import StripApp
+
+        StripApp(strip, following.is_ours, following.is_there, following.watcher).run(mouse=False)
+        return
+    _draw_simply(strip, following)
+
+
+def _draw_simply(strip: Strip, following: Following) -> None:
+    """The same as lines of text, without textual."""
     from neuraldbg.errors import NeuralDbgError
     from neuraldbg.report.live import strip as lines_of
 
-    watcher, next_look = Watcher(trace), 0.0
-    while _is_there(process):
-        # Stopped by Ctrl-Z or sent to the background: the terminal is somebody else's.
-        if os.tcgetpgrp(terminal) != os.getpgid(process):
+    next_look = 0.0
+    while following.is_there():
+        if not following.is_ours():
             strip.give_back()
             next_look = 0.0
         elif time.monotonic() >= next_look:
-            next_look = time.monotonic() + LOOK_EVERY
-            newest = _followed(trace, process)
-            if newest != watcher.tail.path:
-                watcher = Watcher(newest)
+            watcher = following.watcher()
             try:
                 lines = lines_of(watcher.look(), strip.size[0] - 1, strip.room)
             except NeuralDbgError:  # nothing was committed yet
                 lines = ["NeuralDBG · nothing was recorded yet"]
+            next_look = time.monotonic() + watcher.pause(LOOK_EVERY)
             strip.draw(lines)
         time.sleep(CHECK_EVERY)
 
@@ -201,6 +253,7 @@ def detach(trace: Path, process: int) -> None:
     with suppress(OSError):
         os.nice(5)  # the training goes first
     main(trace, process)
+    os._exit(0)
 
 
 if __name__ == "__main__":

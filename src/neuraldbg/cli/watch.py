@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import sys
-import threading
 import time
-from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from neuraldbg.cli._say import say
+from neuraldbg.cli._watcher import Watcher
 
 if TYPE_CHECKING:
-    from neuraldbg.records import Diagnosis
     from neuraldbg.report.live import Moment
-    from neuraldbg.trace_store.tail import Tail
-
-#: Seconds between two diagnoses, at least; and as a multiple of what one takes.
-DIAGNOSE_EVERY, DIAGNOSE_SHARE = 5.0, 10.0
-FOLLOWED = ("loss.value", "evaluation.loss", "gradient.norm", "update.ratio")
-#: Names of the curves on the screen.
-LABELS = {"loss.value": "loss", "evaluation.loss": "validation", "gradient.norm": "gradient", "update.ratio": "update"}
 
 
 def command(
@@ -34,68 +27,46 @@ def command(
 ) -> int:
     """Watch a run in another process: its loss, what happens, and what is suspected.
 
-    Reading never makes the run wait. It ends with the run, or with Ctrl-C, which leaves the run alone.
+    Reading never makes the run wait. Keys: q ends watching and leaves the run alone, p pauses, e shows the verdict in
+    full, Tab moves, ? shows all. What was seen last stays on the terminal. Where the output is not a terminal it is
+    lines, and it ends with the run; so it does, drawn more simply, without the extra `live` (textual).
 
     \b
     Examples:
       neuraldbg watch
       neuraldbg watch .neuraldbg/train-20250131-142501-4711.ndbg --every 5
+      neuraldbg watch --once
     """
     from neuraldbg.cli._verdict import chosen_trace
 
-    path = chosen_trace(trace)
-    if once or not sys.stdout.isatty():
-        return _print_changes(path, every, once)
-    return _live(path, every)
+    watcher = Watcher(chosen_trace(trace))
+    if once or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        return _print_changes(watcher, every, once)
+    watcher.look()  # a file that is no trace is one line, before anything is drawn
+    if importlib.util.find_spec("textual") is not None and _owns_terminal():
+        return _full_screen(watcher, every)
+    return _simple(watcher, every)
 
 
-class Watcher:
-    """Follows a trace; diagnoses it in a thread of its own, so that the screen never stands still."""
-
-    def __init__(self, path: Path) -> None:
-        from neuraldbg.trace_store.tail import Tail
-
-        self.tail: Tail = Tail(path, FOLLOWED)
-        self.diagnosis: Diagnosis | None = None
-        self.trouble = ""
-        self._thread: threading.Thread | None = None
-        self._next = 0.0
-        self._diagnosed = -2
-
-    def look(self, wait: bool = False) -> Moment:
-        """Reads what is new, and begins a diagnosis when one is due; with ``wait`` it is finished on return."""
-        from neuraldbg.cli._verdict import is_running
-        from neuraldbg.report.live import Moment
-
-        self.tail.look()
-        meta = self.tail.meta
-        running = is_running(meta)
-        due = time.monotonic() >= self._next and (self._thread is None or not self._thread.is_alive())
-        if (due or wait) and self._diagnosed != self.tail.last_step:
-            self._diagnosed = self.tail.last_step
-            self._thread = threading.Thread(target=self._diagnose, daemon=True)
-            self._thread.start()
-        if wait and self._thread is not None:
-            self._thread.join()
-        state = "running" if running else "finished" if meta.get("finished") else "its process has gone"
-        steps = max(self.tail.last_step, int(meta.get("last_step", -1))) + 1
-        curves = {LABELS[name]: self.tail.values[name] for name in FOLLOWED if self.tail.values.get(name)}
-        script = Path(str(meta.get("script") or self.tail.path.stem)).name
-        return Moment(script, steps, state, curves, self.diagnosis, self.trouble)
-
-    def _diagnose(self) -> None:
-        from neuraldbg.cli._verdict import judge
-
-        begin = time.thread_time()  # what it costs, not how long it waited for a busy machine
-        try:
-            self.diagnosis, _ = judge(self.tail.path)
-            self.trouble = ""
-        except Exception as error:  # the next look may succeed: the curves go on meanwhile
-            self.trouble = f"No verdict yet ({type(error).__name__}: {error})."
-        self._next = time.monotonic() + max(DIAGNOSE_EVERY, DIAGNOSE_SHARE * (time.thread_time() - begin))
+def _owns_terminal() -> bool:
+    """Whether keys can be read and textual, which writes to standard error, can draw."""
+    return all(stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stderr__))
 
 
-def _live(path: Path, every: float) -> int:
+def _full_screen(watcher: Watcher, every: float) -> int:
+    from neuraldbg.cli._watch_app import WatchApp
+    from neuraldbg.report.live import screen
+
+    app = WatchApp(watcher, every)
+    # Without the mouse the terminal's own selection goes on working, and less travels over ssh.
+    app.run(mouse=False)
+    if app.moment is not None:
+        say("\n".join(screen(app.moment, get_terminal_size().columns)))
+    return app.return_code or 0
+
+
+def _simple(watcher: Watcher, every: float) -> int:
+    """Drawn by rich: no keys but Ctrl-C."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -103,19 +74,18 @@ def _live(path: Path, every: float) -> int:
     from neuraldbg.report.live import screen
 
     console = Console(highlight=False)
-    watcher = Watcher(path)
 
     def drawn(moment: Moment, ended: bool) -> Any:
         lines = screen(moment, console.width)
         room = max(console.height - 2, 4)
-        hint = "" if ended else "Ctrl-C ends watching; the run goes on."
-        return Text("\n".join([*lines[:room], hint]), no_wrap=True, overflow="crop")
+        hint = "" if ended else "Ctrl-C ends watching; the run goes on. With keys: pip install 'neuraldbg[live]'"
+        return Text("\n".join([*lines[:room], hint]), no_wrap=True, overflow="ellipsis")
 
     moment = watcher.look()
     try:
         with Live(drawn(moment, False), console=console, auto_refresh=False) as live:
             while moment.state == "running":
-                time.sleep(every)
+                time.sleep(watcher.pause(every))
                 moment = watcher.look()
                 live.update(drawn(moment, False), refresh=True)
             live.update(drawn(watcher.look(wait=True), True), refresh=True)
@@ -124,12 +94,11 @@ def _live(path: Path, every: float) -> int:
     return 0
 
 
-def _print_changes(path: Path, every: float, once: bool) -> int:
+def _print_changes(watcher: Watcher, every: float, once: bool) -> int:
     """For a pipe or a log: a line whenever there are new steps, and the whole at the end."""
     from neuraldbg.report.live import screen
     from neuraldbg.report.text import number
 
-    watcher = Watcher(path)
     moment = watcher.look(wait=once)
     last = -1
     while not once and moment.state == "running":
@@ -137,7 +106,7 @@ def _print_changes(path: Path, every: float, once: bool) -> int:
             last = moment.steps
             values = moment.curves.get("loss", ())
             say(f"step {moment.steps:,}  loss {number(float(values[-1])) if len(values) else '?'}")
-        time.sleep(every)
+        time.sleep(watcher.pause(every))
         moment = watcher.look()
     say("\n".join(screen(watcher.look(wait=True), get_terminal_size().columns)))
     return 0

@@ -28,6 +28,12 @@ class Moment:
     diagnosis: Diagnosis | None = None
     #: A remark, such as how long the last reading took.
     note: str = ""
+    #: The steps of each curve, by its label.
+    steps_of: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    #: Steps a second, or None while it is not known.
+    rate: float | None = None
+    #: Seconds since the last new step.
+    still: float = 0.0
 
 
 def screen(moment: Moment, width: int) -> list[str]:
@@ -42,7 +48,7 @@ def screen(moment: Moment, width: int) -> list[str]:
             lines += ["", f"Events ({len(diagnosis.events):,}):"]
             lines += [f"  {clean(str(event))}" for event in shown]
     if moment.note:
-        lines += ["", moment.note]
+        lines += ["", clean(moment.note)]
     return [part for line in lines for part in _folded(line, width)]
 
 
@@ -61,7 +67,7 @@ def strip(moment: Moment, width: int, height: int) -> list[str]:
     else:
         lines += curves[1:]
     if moment.note:
-        lines.append(moment.note)
+        lines.append(clean(moment.note))
     return [set_cell_size(line, width).rstrip() for line in lines[:height]]
 
 

@@ -67,6 +67,8 @@ def sparkline(values: Sequence[float], width: int = 32) -> str:
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
     # Halved before the difference, so that a range of almost all floats does not overflow.
     span = high / 2 - low / 2
+    if span <= 1e-12 * max(abs(low), abs(high)):  # the means of equal values differ by a rounding
+        span = 0.0
     top = len(_BLOCKS) - 1
     marks = []
     for value in points:
