@@ -14,6 +14,8 @@ def replicas_differ(run: Run) -> Finding:
         return unmeasured()
     fact = facts[0]
     name = str(fact.data.get("parameter", ""))
-    return present(
-        f"'{name}' differs between ranks since step {fact.step}", step=fact.step, parameter=name, layer=owner_of(name)
+    ranks = [int(rank) for rank in fact.data.get("ranks", ())]
+    which = (
+        f"of rank {', '.join(map(str, ranks))} differs from that of the others" if ranks else "differs between ranks"
     )
+    return present(f"'{name}' {which} since step {fact.step}", step=fact.step, parameter=name, layer=owner_of(name))
