@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from neuraldbg.records import Block, Trace
+from neuraldbg.records import Block, Fact, Trace
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -58,6 +58,14 @@ def merged(traces: Sequence[Trace], own: int = 0) -> Trace:
     if len(total) == 1 and complete:
         blocks[TOTAL] = _block({total[0].identifier: _total(traces, gradients)})
     return chosen.replacing(blocks)
+
+
+def difference(fact: Fact) -> str:
+    """In words, what the fact ``ranks.diverged`` says: which tensor of which ranks differs."""
+    name, ranks = str(fact.data.get("parameter", "")), sorted(int(rank) for rank in fact.data.get("ranks", ()))
+    if not ranks:
+        return f"'{name}' differs between ranks"
+    return f"'{name}' of rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))} differs from that of the others"
 
 
 def _parts(details: Any) -> int:

@@ -201,4 +201,5 @@ class Alarms:
 
 def quantities_finite(parameter: Tensor) -> bool:
     """Of a sharded parameter the part that this process holds."""
-    return parameter.layout != torch.strided or bool(torch.isfinite(kernels.local(parameter).detach()).all())
+    held = kernels.held(parameter)
+    return held is None or held.layout != torch.strided or bool(torch.isfinite(held).all())

@@ -99,23 +99,7 @@ def saved(node: Node, name: str) -> Any:
 def saved_tensor(node: Node, name: str) -> Tensor | None:
     """A saved tensor as far as this process holds it, or None where it cannot be read."""
     value = saved(node, name)
-    return _held(value) if isinstance(value, Tensor) else None
-
-
-def _held(value: Tensor) -> Tensor | None:
-    """What can be read here without other processes.
-
-    Fully sharded weights are put together for a forward, and their memory is let go of after it; the graph still has
-    the tensor, of which no element may be read then.
-    """
-    value = kernels.local(value.detach())
-    if value.numel() and value.layout == torch.strided and value.device.type != "meta":
-        try:
-            if not value.untyped_storage().size():
-                return None
-        except (RuntimeError, NotImplementedError):  # a subclass without memory of its own
-            return value
-    return value
+    return kernels.held(value) if isinstance(value, Tensor) else None
 
 
 def all_saved(node: Node) -> Iterator[tuple[str, Tensor]]:
@@ -126,7 +110,7 @@ def all_saved(node: Node) -> Iterator[tuple[str, Tensor]]:
             values = value if isinstance(value, (tuple, list)) else (value,)
             for item in values:
                 if isinstance(item, Tensor) and item.is_floating_point() and item.layout == torch.strided:
-                    held = _held(item)
+                    held = kernels.held(item)
                     if held is not None:
                         yield attribute[7:], held
 

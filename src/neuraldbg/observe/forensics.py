@@ -34,9 +34,9 @@ def find_producer(root: Node, owners: Mapping[Node, list[str]], limit: int = 200
     for node in order:
         if operation(node) == "Parameter":
             variable = getattr(node, "variable", None)
-            held = kernels.local(variable) if isinstance(variable, Tensor) else None
+            held = kernels.held(variable) if isinstance(variable, Tensor) else None
             if held is not None and not _finite(held):
-                bad[node] = [("variable", held.detach())]
+                bad[node] = [("variable", held)]
             continue
         wrong = [
             (name, value) for name, value in autograd.all_saved(node) if name not in _BYPRODUCTS and not _finite(value)
