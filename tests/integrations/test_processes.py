@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +12,14 @@ torch = pytest.importorskip("torch")
 if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
     pytest.skip("this torch was built without gloo", allow_module_level=True)
 
-from helpers.command_line import environment  # noqa: E402
+from helpers.processes import side_by_side, torchrun  # noqa: E402
 from neuraldbg.cli._ranks import judge_together, traces_of_last_run  # noqa: E402
 from neuraldbg.cli.explain import command  # noqa: E402
-from neuraldbg.measures.ranks import merged  # noqa: E402
 from neuraldbg.trace_store.reader import read_trace  # noqa: E402
 
 #: Three trainings in one launch, for each process has to import torch: healthy, NaN on rank 1, a replica that is moved.
 TRAINING = """
-import os, torch, torch.distributed as dist, torch.distributed.fsdp
+import os, torch, torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from neuraldbg import NeuralDbg
@@ -65,39 +61,6 @@ for one, other in zip(watched.state_dict().values(), plain.state_dict().values()
 train("nan", bad_step=7, steps=30)
 train("moved", moved_step=4, steps=40)
 
-from torch.distributed.device_mesh import init_device_mesh
-mesh = init_device_mesh("cpu", (2,))
-
-def network():
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
-
-def train_parts(name, make, batch_of, steps=12):
-    def loop(model):
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-        generator = torch.Generator().manual_seed(1)
-        for step in range(steps):
-            inputs = batch_of(torch.randn(16, 6, generator=generator))
-            optimizer.zero_grad()
-            nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True)).backward()
-            optimizer.step()
-    watched, plain = make(network()), make(network())
-    os.makedirs(name, exist_ok=True)
-    with NeuralDbg(watched, path=f"{name}/rank{rank}.ndbg"):
-        loop(watched)
-    loop(plain)
-    for one, other in zip(watched.parameters(), plain.parameters()):
-        assert torch.equal(one.to_local(), other.to_local())
-
-if hasattr(torch.distributed.fsdp, "fully_shard"):
-    def shard(model):
-        torch.distributed.fsdp.fully_shard(model, mesh=mesh)
-        return model
-    train_parts("sharded", shard, lambda inputs: inputs[rank * 8 : rank * 8 + 8])
-
-from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
-train_parts("tensor_parallel", lambda model: parallelize_module(model, mesh, plan), lambda inputs: inputs)
 dist.destroy_process_group()
 """
 
@@ -185,20 +148,6 @@ os._exit(0)  # the process group of two has lost a member, and would wait for it
 """
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def torchrun(folder: Path, *program: str, processes: int = 2) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-addr",
-         "127.0.0.1", "--master-port", str(free_port()), *program],
-        cwd=folder, env=environment(), capture_output=True, text=True, timeout=400, check=False,
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
@@ -233,47 +182,6 @@ def test_norms_are_those_of_one_process_on_the_whole_batch(trained, norms):
         _, seen = trace.scalar("gradient.norm")
         np.testing.assert_allclose(seen, norms, rtol=1e-4)
         assert not trace.facts("ranks.diverged") and not trace.facts("observer.failure")
-
-
-def test_norms_of_shards_add_up_to_those_of_one_process(trained, norms):
-    if not (trained / "sharded").exists():
-        pytest.skip("this torch has no fully_shard")
-    traces = [read_trace(path) for path in traces_of_last_run(trained / "sharded")]
-    assert not any(trace.facts("observer.failure") for trace in traces)
-    parts = np.array([trace.scalar("gradient.norm")[1] for trace in traces])
-    np.testing.assert_allclose(np.sqrt((parts**2).sum(axis=0)), norms, rtol=1e-4)
-
-
-@pytest.mark.parametrize("kind", ["sharded", "tensor_parallel"])
-def test_merged_norms_are_those_of_one_process(trained, norms, kind):
-    if not (trained / kind).exists():
-        pytest.skip("this torch has no fully_shard")
-    _, diagnosis, whole = judge_together(traces_of_last_run(trained / kind))
-    steps, seen = whole.scalar("gradient.norm")
-    assert steps.tolist() == list(range(12))
-    np.testing.assert_allclose(seen, norms, rtol=1e-4)
-    assert any(note.startswith("gradient norm over all parts: ") for note in diagnosis.notes)
-
-
-def test_a_parameter_that_every_rank_holds_is_counted_once(trained):
-    traces = [read_trace(path) for path in traces_of_last_run(trained / "tensor_parallel")]
-    assert not any(trace.facts("observer.failure") for trace in traces)
-    shards = {place.name: place.details["shard"] for place in traces[0].places if "shard" in place.details}
-    # The bias of the second layer belongs to the sum over both ranks, and each holds all of it.
-    assert shards["2.bias"] == {"ranks": 2, "copies": 2}
-    assert shards["0.weight"] == shards["2.weight"] == {"ranks": 2, "copies": 1}
-    whole = merged(traces)
-    for trace in traces:
-        own = trace.series("parameter.gradient_norm").column("2.bias")[1]
-        np.testing.assert_allclose(whole.series("parameter.gradient_norm").column("2.bias")[1], own)
-    part = traces[0].series("parameter.weight_norm").column("0.weight")[1]
-    assert (whole.series("parameter.weight_norm").column("0.weight")[1] > 1.05 * part).all()
-
-
-def test_a_part_without_a_trace_leaves_no_norm_that_is_too_small(trained):
-    whole = merged([read_trace(traces_of_last_run(trained / "tensor_parallel")[0])])
-    assert not whole.series("gradient.norm")
-    assert "0.weight" not in whole.series("parameter.gradient_norm").names
 
 
 def test_explain_of_a_folder_names_the_rank(trained, capsys):
@@ -344,22 +252,9 @@ def test_a_learning_rate_that_is_too_high_is_told_on_four_ranks(four):
 
 def test_a_rank_that_is_left_alone_trains_on(tmp_path):
     (tmp_path / "train.py").write_text(LEFT_ALONE, encoding="utf-8")
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, "train.py"], cwd=tmp_path, env=environment(**place, RANK=str(rank)),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(2)
-    ]  # fmt: skip
-    try:
-        said, trouble = ranks[0].communicate(timeout=300)
-        ranks[1].communicate(timeout=60)
-    finally:
-        for process in ranks:
-            process.kill()
-    assert ranks[1].returncode == -9
-    assert said.strip().endswith("trained on"), trouble[-2000:]
+    left_over, dead = side_by_side(tmp_path, "train.py")
+    assert dead[0] == -9
+    assert left_over[1].strip().endswith("trained on"), left_over[2][-2000:]
     left, killed = (read_trace(path) for path in traces_of_last_run(tmp_path))
     assert left.steps == 40 and killed.steps >= 10
     assert left.facts("ranks.exchange_failed") and not left.facts("ranks.diverged")

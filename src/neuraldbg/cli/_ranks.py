@@ -62,10 +62,10 @@ def judge_together(paths: list[Path]) -> tuple[Path, Diagnosis, Trace]:
     for path in paths:
         diagnosis, trace = judge(path)
         judged.append((path, diagnosis, trace))
-    first = min(judged, key=lambda entry: _order(entry[1]))
+    first = min(judged, key=lambda entry: _order(entry[1], entry[2]))
     if len(judged) == 1:
         return first
-    notes = [_line(trace.meta["ranks"]["rank"], diagnosis) for _, diagnosis, trace in judged]
+    notes = [_line(trace.meta["ranks"]["rank"], diagnosis, first) for _, diagnosis, trace in judged]
     own, world = first[2].meta["ranks"]["rank"], first[2].meta["ranks"].get("world", len(judged))
     where = f"of {world} ranks, this is rank {own}" + (
         ", at which the failure began" if first[1].outcome == "failed" else ""
@@ -80,16 +80,36 @@ def judge_together(paths: list[Path]) -> tuple[Path, Diagnosis, Trace]:
     return first[0], replace(first[1], notes=(where, *notes, *first[1].notes)), whole
 
 
-def _order(diagnosis: Diagnosis) -> tuple[int, float, float, float]:
-    """Failed before uncertain before healthy; then the earliest symptom, the earliest cause, the surest."""
-    rank = {"failed": 0, "uncertain": 1}.get(diagnosis.outcome, 2)
+def _order(diagnosis: Diagnosis, trace: Trace) -> tuple[int, float, bool, float, bool, float]:
+    """Failed before uncertain before healthy; then the earliest symptom, the data that is not finite, the earliest
+    cause, the rank that differs from the others, the surest.
+
+    What came in with the data of one rank reaches the others through a collective of the same step.
+    """
+    outcome = {"failed": 0, "uncertain": 1}.get(diagnosis.outcome, 2)
     best = diagnosis.hypotheses[0] if diagnosis.hypotheses else None
     symptom = float(diagnosis.symptom.step) if diagnosis.symptom else float("inf")
     begins = float(best.step_range[0]) if best else float("inf")
-    return rank, symptom, begins, -(best.confidence if best else 0.0)
+    finite = not _came_in(diagnosis, trace)
+    return outcome, symptom, finite, begins, _is_alike(trace), -(best.confidence if best else 0.0)
 
 
-def _line(rank: int, diagnosis: Diagnosis) -> str:
+def _came_in(diagnosis: Diagnosis, trace: Trace) -> bool:
+    """Whether data of this rank was not finite by the time of its symptom."""
+    steps = [fact.step for fact in trace.facts("nonfinite.input") if not fact.data.get("evaluation")]
+    return bool(steps) and diagnosis.symptom is not None and min(steps) <= diagnosis.symptom.step
+
+
+def _is_alike(trace: Trace) -> bool:
+    """False for a rank that was found to differ from the others; all of them have noted which one that is."""
+    return not any(trace.meta["ranks"]["rank"] in fact.data.get("ranks", ()) for fact in trace.facts("ranks.diverged"))
+
+
+def _line(rank: int, diagnosis: Diagnosis, first: tuple[Path, Diagnosis, Trace]) -> str:
+    """What one rank saw; no cause of its own where what was not finite came in at another one."""
+    origin = first[2].meta["ranks"]["rank"]
+    if rank != origin and diagnosis.outcome == "failed" and _came_in(first[1], first[2]):
+        return f"rank {rank}, {diagnosis.steps} steps: {diagnosis.summary} It came from rank {origin}."
     cause = f"{diagnosis.hypotheses[0].cause}: " if diagnosis.hypotheses else ""
     return f"rank {rank}, {diagnosis.steps} steps: {cause}{diagnosis.summary}"
 

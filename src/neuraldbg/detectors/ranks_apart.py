@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuraldbg.detectors._event import saw
+from neuraldbg.measures.ranks import difference
 from neuraldbg.measures.run import Run, owner_of
 from neuraldbg.records import SemanticEvent
 
@@ -34,7 +35,7 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
             "wiring_fault",
             "faulty",
             (fact.step, max(fact.step, run.trace.last_step)),
-            f"'{name}' differs between ranks",
+            difference(fact),
             layer=owner_of(name),
             parameter=name,
             findings=("replicas_differ",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,12 +16,15 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import optimizer as optimizer_hooks
 
 from neuraldbg.errors import UsageError
+from neuraldbg.observe import kernels
 from neuraldbg.session import NeuralDbg
 
 #: Differing tensors that are written down at the most; the first is what counts.
 _REPORTED = 10
 #: A prime, so that the weights of the second checksum fit no power of two.
 _PERIOD = 8191
+#: Number of a part that is compared with none.
+_NONE = -1
 
 
 @contextlib.contextmanager
@@ -30,13 +34,16 @@ def compare_ranks(
     """Exchange checksums of parameters and buffers between all ranks, every k optimizer steps.
 
     The exchange has a process group of its own (gloo), so that it mixes with no collective of the training. When it
-    fails, because a rank has died for instance, that is noted in the trace and no further one is made. Buffers of batch
-    norms are left out, for they differ by design, and so are sharded parameters. Without an initialized process group,
-    or with a single rank, nothing is done.
+    fails, because a rank has died for instance, that is noted in the trace and no further one is made.
+
+    Compared is what should be equal: parameters and buffers that every rank holds, and, of sharded parameters (FSDP2,
+    tensor parallelism), the parts that several ranks hold alike, as in hybrid sharding. Parts that one rank alone holds
+    can differ from nothing. Left out are buffers of batch norms, for they differ by design, and what lies in a
+    FullyShardedDataParallel (FSDP1). Without an initialized process group, or with a single rank, nothing is done.
 
     Args:
         debugger: the block that is open in this process.
-        model: the same on every rank; wrapped or not.
+        model: the same on every rank; wrapped or not. Stages of a pipeline are not the same.
         every: optimizer steps between two exchanges.
         timeout_seconds: how long one waits for the other ranks.
 
@@ -89,17 +96,20 @@ class _Exchange:
             self._note("ranks.exchange_failed", {"error": f"{type(error).__name__}: {error}"[:500]})
 
     def _compare(self) -> None:
-        named = list(_replicated(self._model))
-        own = torch.cat([torch.tensor([self._steps, len(named)], dtype=torch.float64), *(_sums(t) for _, t in named)])
+        alike = list(_alike(self._model))
+        names = zlib.crc32("\n".join(name for name, _, _ in alike).encode())
+        header = torch.tensor([self._steps, len(alike), names], dtype=torch.float64)
+        own = torch.cat([header, *(_sums(tensor, part) for _, tensor, part in alike)])
         gathered = [torch.empty_like(own) for _ in range(torch.distributed.get_world_size(self._group))]
         torch.distributed.all_gather(gathered, own, group=self._group)
         table = torch.stack(gathered)
-        if not bool((table[:, :2] == table[0, :2]).all()):
+        if not bool((table[:, :3] == table[0, :3]).all()):
             self._over = True
-            self._note("ranks.out_of_step", {"steps": table[:, 0].tolist(), "tensors": table[:, 1].tolist()})
+            columns = zip(("steps", "tensors", "names"), table[:, :3].T.tolist())
+            self._note("ranks.out_of_step", dict(columns))
             return
-        sums = [tuple(row) for row in table[:, 2:].reshape(len(gathered), -1, 2).transpose(0, 1).tolist()]
-        for (name, _), rows in zip(named, sums):
+        sums = table[:, 3:].reshape(len(gathered), -1, 3).transpose(0, 1).tolist()
+        for (name, _, _), rows in zip(alike, sums):
             odd = _odd_ones([tuple(row) for row in rows])
             if odd and self._reported < _REPORTED:
                 self._reported += 1
@@ -111,32 +121,59 @@ class _Exchange:
             observer.recorder.fact(name, observer.rounds.step, None, data)
 
 
-def _replicated(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Parameters and buffers that every rank holds alike."""
-    statistics = {
+def _alike(model: nn.Module) -> Iterator[tuple[str, Tensor, int]]:
+    """Name, own part, and number of the part, of each parameter and buffer that should lie on several ranks alike.
+
+    What is not sharded is the part 0 of every rank. A sharded tensor (DTensor) is told apart by this rank's coordinates
+    along those dimensions of its mesh that split it: ranks that agree in these hold copies of one part.
+    """
+    left_out = {
         id(buffer) for module in model.modules() if isinstance(module, _BatchNorm) for buffer in module.buffers()
     }
+    for module in model.modules():
+        if type(module).__name__ == "FullyShardedDataParallel":  # its shards are plain tensors that tell nothing
+            left_out.update(id(parameter) for parameter in module.parameters())
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-        sharded = any(not placement.is_replicate() for placement in getattr(tensor, "placements", ()))
-        if id(tensor) not in statistics and not sharded and tensor.numel():
-            yield name, tensor
+        if id(tensor) not in left_out and tensor.numel():
+            yield name, kernels.local(tensor), _part(tensor)
 
 
-def _sums(tensor: Tensor) -> Tensor:
-    """Two checksums, plain and weighted by position, as float64 of shape (2,) on the CPU.
+def _part(tensor: Tensor) -> int:
+    """Which part of a tensor this rank holds: 0 of one that is not sharded, _NONE when it holds none."""
+    placements = getattr(tensor, "placements", None)
+    if placements is None:
+        return 0
+    mesh: Any = tensor.device_mesh  # type: ignore[attr-defined]
+    here = mesh.get_coordinate()
+    if here is None:
+        return _NONE
+    part = 0
+    for dimension, placement in enumerate(placements):
+        if not placement.is_replicate():
+            part = part * int(mesh.size(dimension)) + int(here[dimension])
+    return part
+
+
+def _sums(tensor: Tensor, part: int) -> Tensor:
+    """Number of the part and two checksums, plain and weighted by position, as float64 of shape (3,) on the CPU.
 
     Equal tensors give equal sums on equal machines; NaN and infinity count as numbers, so that they compare equal.
     """
-    local = tensor.detach()
-    if hasattr(local, "to_local"):
-        local = local.to_local()
-    values = torch.nan_to_num(local.reshape(-1).double(), nan=1.5e30, posinf=2.5e30, neginf=-2.5e30)
+    values = torch.nan_to_num(tensor.detach().reshape(-1).double(), nan=1.5e30, posinf=2.5e30, neginf=-2.5e30)
     weights = torch.arange(values.numel(), device=values.device).remainder_(_PERIOD).add_(1).double()
-    return torch.stack([values.sum(), values.dot(weights)]).cpu()
+    number = torch.tensor([part], dtype=torch.float64)
+    return torch.cat([number, torch.stack([values.sum(), values.dot(weights)]).cpu()])
 
 
 def _odd_ones(rows: list[tuple[float, ...]]) -> list[int]:
-    """The ranks that differ from the most frequent value; of equally frequent ones rank 0's counts."""
-    counts = Counter(rows)
-    usual = max(counts, key=lambda value: (counts[value], value == rows[0]))
-    return [rank for rank, value in enumerate(rows) if value != usual]
+    """The ranks whose sums differ from those that are the most frequent for their part.
+
+    Of equally frequent ones those of the lowest rank count.
+    """
+    odd: list[int] = []
+    for part in {row[0] for row in rows} - {_NONE}:
+        holders = [rank for rank, row in enumerate(rows) if row[0] == part]
+        counts = Counter(rows[rank] for rank in holders)
+        usual = max(counts, key=lambda value: (counts[value], value == rows[holders[0]]))
+        odd += [rank for rank in holders if rows[rank] != usual]
+    return sorted(odd)

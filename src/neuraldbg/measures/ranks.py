@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from neuraldbg.records import Block, Trace
+from neuraldbg.records import Block, Fact, Trace
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -46,7 +46,9 @@ def merged(traces: Sequence[Trace], own: int = 0) -> Trace:
     blocks: dict[str, list[Block]] = {}
     gradients: dict[str, tuple[IntArray, FloatArray]] = {}
     for quantity in NORMS:
-        norms = {name: _whole(traces, own, quantity, name) for name in chosen.series(quantity).names}
+        # A rank that holds no element of a parameter has measured nothing of it.
+        names = {name: None for trace in (chosen, *traces) for name in trace.series(quantity).names if name in places}
+        norms = {name: _whole(traces, own, quantity, name) for name in names}
         if quantity == NORMS[0]:
             gradients = {name: norm for name, norm in norms.items() if norm is not None}
             complete = len(gradients) == len(norms)
@@ -54,8 +56,16 @@ def merged(traces: Sequence[Trace], own: int = 0) -> Trace:
     total = chosen.series(TOTAL).places
     blocks[TOTAL] = []
     if len(total) == 1 and complete:
-        blocks[TOTAL] = _block({total[0].identifier: _total(chosen, gradients)})
+        blocks[TOTAL] = _block({total[0].identifier: _total(traces, gradients)})
     return chosen.replacing(blocks)
+
+
+def difference(fact: Fact) -> str:
+    """In words, what the fact ``ranks.diverged`` says: which tensor of which ranks differs."""
+    name, ranks = str(fact.data.get("parameter", "")), sorted(int(rank) for rank in fact.data.get("ranks", ()))
+    if not ranks:
+        return f"'{name}' differs between ranks"
+    return f"'{name}' of rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))} differs from that of the others"
 
 
 def _parts(details: Any) -> int:
@@ -81,11 +91,14 @@ def _whole(traces: Sequence[Trace], own: int, quantity: str, name: str) -> tuple
     place = traces[own].place("parameter", name)
     if place is None or _parts(place.details) == 1:
         return _by_step(traces[own], quantity, name)
-    held = [trace for trace in traces if (p := trace.place("parameter", name)) is not None and p.details.get("shard")]
+    held = [(t, p) for t in traces if (p := t.place("parameter", name)) is not None and p.details.get("shard")]
     shard = place.details["shard"]
     if len(held) != int(shard["ranks"]):
         return None
-    columns = [_by_step(trace, quantity, name) for trace in held]
+    parts = [trace for trace, place in held if place.details["shard"].get("held", 1)]
+    if not parts:
+        return None
+    columns = [_by_step(trace, quantity, name) for trace in parts]
     steps = columns[0][0]
     for other, _ in columns[1:]:
         steps = np.intersect1d(steps, other)
@@ -105,13 +118,16 @@ def _by_step(trace: Trace, quantity: str, name: str) -> tuple[IntArray, FloatArr
     return np.empty(0, np.int64), np.empty(0)
 
 
-def _total(chosen: Trace, gradients: dict[str, tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
+def _total(traces: Sequence[Trace], gradients: dict[str, tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
     """Norm over all parameters that had a gradient in the optimizer's step, at steps at which all of them are known."""
     squares: dict[int, float] = {}
     missing: set[int] = set()
     for name in gradients:
         known = dict(zip(*(part.tolist() for part in gradients[name])))
-        steps, flags = _by_step(chosen, "parameter.has_gradient", name)
+        flagged = [found for trace in traces if len((found := _by_step(trace, "parameter.has_gradient", name))[0])]
+        if not flagged:
+            continue
+        steps, flags = flagged[0]
         for step in steps[flags > 0].tolist():
             if step in known:
                 squares[step] = squares.get(step, 0.0) + known[step] ** 2

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from neuraldbg.measures.depth import Chain, main_chain
 from neuraldbg.measures.loss_curve import LossCurve, loss_curves
+from neuraldbg.measures.membership import last_rows
 from neuraldbg.records import Series, Trace
 
 FloatArray = npt.NDArray[np.float64]
@@ -276,8 +277,7 @@ class Run:
     @cached_property
     def membership(self) -> Mapping[str, list[int]]:
         """Parameter → [requires gradient, held by a stepping optimizer, had a gradient], as last seen."""
-        found = self.trace.facts("model.membership")
-        return found[-1].data["parameters"] if found else {}
+        return last_rows(self.trace.facts("model.membership"))
 
     @cached_property
     def elements(self) -> Mapping[str, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from neuraldbg.observe import autograd, forensics
+from neuraldbg.observe import autograd, forensics, kernels
 from neuraldbg.observe.autograd import Node, operation
 from neuraldbg.observe.inputs_kept import InputKeeper
 from neuraldbg.observe.quantities import parameters as quantities
@@ -131,6 +131,9 @@ class Alarms:
         gradient = sentinel.grad
         if gradient is None or not gradient.is_cpu or gradient.layout is not torch.strided:
             return False
+        if type(gradient) is not Tensor:
+            # Each rank has a schedule of its own: a collective started here would meet one of the training elsewhere.
+            gradient = kernels.local(gradient)
         total: float = gradient.sum().item()
         return not -math.inf < total < math.inf
 
@@ -197,4 +200,6 @@ class Alarms:
 
 
 def quantities_finite(parameter: Tensor) -> bool:
-    return parameter.layout != torch.strided or bool(torch.isfinite(parameter.detach()).all())
+    """Of a sharded parameter the part that this process holds."""
+    held = kernels.held(parameter)
+    return held is None or held.layout != torch.strided or bool(torch.isfinite(held).all())

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from neuraldbg.observe import kernels
+
 Node = Any
 
 #: Operations that only rearrange or copy elements: the values on both sides are the same numbers.
@@ -95,8 +97,9 @@ def saved(node: Node, name: str) -> Any:
 
 
 def saved_tensor(node: Node, name: str) -> Tensor | None:
+    """A saved tensor as far as this process holds it, or None where it cannot be read."""
     value = saved(node, name)
-    return value.detach() if isinstance(value, Tensor) else None
+    return kernels.held(value) if isinstance(value, Tensor) else None
 
 
 def all_saved(node: Node) -> Iterator[tuple[str, Tensor]]:
@@ -107,7 +110,9 @@ def all_saved(node: Node) -> Iterator[tuple[str, Tensor]]:
             values = value if isinstance(value, (tuple, list)) else (value,)
             for item in values:
                 if isinstance(item, Tensor) and item.is_floating_point() and item.layout == torch.strided:
-                    yield attribute[7:], item.detach()
+                    held = kernels.held(item)
+                    if held is not None:
+                        yield attribute[7:], held
 
 
 def walk(root: Node, limit: int = 20000) -> list[Node]:

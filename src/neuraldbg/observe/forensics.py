@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from neuraldbg.observe import autograd
+from neuraldbg.observe import autograd, kernels
 from neuraldbg.observe.autograd import Node, operation
 
 _OUTPUTS = ("result", "result0", "output", "result1")
@@ -34,8 +34,9 @@ def find_producer(root: Node, owners: Mapping[Node, list[str]], limit: int = 200
     for node in order:
         if operation(node) == "Parameter":
             variable = getattr(node, "variable", None)
-            if isinstance(variable, Tensor) and not _finite(variable):
-                bad[node] = [("variable", variable.detach())]
+            held = kernels.held(variable) if isinstance(variable, Tensor) else None
+            if held is not None and not _finite(held):
+                bad[node] = [("variable", held)]
             continue
         wrong = [
             (name, value) for name, value in autograd.all_saved(node) if name not in _BYPRODUCTS and not _finite(value)
@@ -207,10 +208,10 @@ def _finite(value: Tensor) -> bool:
 
 
 def first_bad_gradients(named: list[tuple[str, Tensor]]) -> list[dict[str, Any]]:
-    """Parameters whose gradient is not finite, with counts of NaN and Inf."""
+    """Parameters whose gradient is not finite, with counts of NaN and Inf; of a sharded one those of its part here."""
     found = []
     for name, gradient in named:
-        values = gradient.detach()
+        values = kernels.local(gradient.detach())
         if values.layout != torch.strided:
             values = values.coalesce().values()
         if not _finite(values):

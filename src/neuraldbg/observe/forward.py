@@ -205,7 +205,7 @@ class ForwardObserver:
         found = self.values.get(node)
         if found is None:
             found = self.values.get(autograd.skip_rearranging(node))
-        return found.detach() if found is not None else None
+        return kernels.local(found.detach()) if found is not None else None
 
     def close_step(self) -> None:
         """The forwards of this backward are over: reduce what waits and count calls."""

@@ -28,6 +28,14 @@ def is_functional(value: Tensor) -> bool:
     return bool(check is not None and check(value))
 
 
+def is_setting(value: Tensor) -> bool:
+    """Whether a value is a scalar that tells how to compute, not what on: a number of tokens to divide a loss by, say.
+
+    It has no rows and no features, so that nothing about it is out of scale. One that is not finite counts as data.
+    """
+    return value.dim() == 0 and not (value.device.type == "cpu" and not bool(torch.isfinite(value)))
+
+
 class ForwardInputs:
     """One per session."""
 
@@ -53,6 +61,8 @@ class ForwardInputs:
                     continue
                 tensor = kernels.local(tensor)
                 if tensor.layout != torch.strided or tensor.device.type == "meta" or tensor.numel() == 0:
+                    continue
+                if is_setting(tensor):
                     continue
                 place = self._recorder.place(
                     kind, f"{path}[{name}]" if path else f"[{name}]", {"argument": name, "module": path}

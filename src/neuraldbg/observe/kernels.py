@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import torch
 from torch import Tensor, nn
 
@@ -20,6 +22,20 @@ def local(value: Tensor) -> Tensor:
     if type(value) is Tensor or type(value) is nn.Parameter:
         return value  # asking a tensor for an attribute that it lacks is slow
     return value.detach().to_local() if hasattr(value, "to_local") else value  # type: ignore[no-any-return]
+
+
+def held(value: Tensor) -> Tensor | None:
+    """What of a tensor can be read here, detached, without other processes; None where its memory is gone.
+
+    Fully sharded weights are put together for a forward, and their memory is let go of after it. The graph still has
+    the tensor; reading an element of it would end the process.
+    """
+    value = local(value.detach())
+    if value.layout == torch.strided and value.device.type != "meta" and value.numel():
+        with contextlib.suppress(RuntimeError, NotImplementedError):  # a subclass without memory of its own
+            if not value.untyped_storage().size():
+                return None
+    return value
 
 
 def is_number_tensor(value: object) -> bool:

@@ -265,7 +265,7 @@ class LossObserver:
 
     def recorded(self, loss: Any, frame: FrameType | None, rounds: Rounds) -> None:
         """A loss that the user hands over; one that can be differentiated is known already, once backwards are seen."""
-        value = loss.detach() if isinstance(loss, Tensor) else torch.tensor(float(loss))
+        value = kernels.local(loss).detach() if isinstance(loss, Tensor) else torch.tensor(float(loss))
         if value.numel() != 1:
             raise ValueError(f"record_loss expects one number, found shape {tuple(value.shape)}; reduce it first")
         differentiable = isinstance(loss, Tensor) and loss.requires_grad

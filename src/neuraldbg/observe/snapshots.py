@@ -125,6 +125,8 @@ class SnapshotRing:
         def keep(key: str, tensor: Tensor) -> None:
             if tensor.layout != torch.strided:
                 raise NotTaken(f"{key} is not a dense tensor")
+            if hasattr(tensor, "to_local"):
+                raise NotTaken(f"{key} is sharded over several processes")
             tensors[key] = tensor.detach().to("cpu", copy=True).contiguous()
             if tensor.device.type != "cpu":
                 facts["devices"][key] = str(tensor.device)

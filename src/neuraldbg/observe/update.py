@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from neuraldbg.observe import kernels
 from neuraldbg.observe.optimizers import Optimizers
 from neuraldbg.observe.quantities import parameters as quantities
 from neuraldbg.observe.watched import Watched, fan_in_of, parameter_details
@@ -109,9 +110,11 @@ class UpdateObserver:
         """Measure what the step starts from; true when a gradient is not finite (known at once on the CPU only)."""
         recorder = self._recorder
         held = [p for group in optimizer.param_groups for p in group["params"]]
-        mine = [p for p in held if id(p) in self._watched.parameter_names and p.device.type != "meta" and p.numel()]
+        mine = [p for p in held if id(p) in self._watched.parameter_names and p.device.type != "meta" and _held(p)]
         anywhere = self.optimizers.held()
-        outside = [p for _, p in self._watched.parameters() if id(p) not in anywhere and p.grad is not None]
+        outside = [
+            p for _, p in self._watched.parameters() if id(p) not in anywhere and p.grad is not None and _held(p)
+        ]
         for parameter in outside[:500]:
             place = self._parameter_place(parameter)
             if place is not None:
@@ -244,6 +247,11 @@ class UpdateObserver:
                 share = ((moved == 0) & has_gradient).float().sum() / has_gradient.float().sum().clamp_min(1)
                 self._recorder.add("parameter.unchanged_share", place, share)
                 self._recorder.add("parameter.gradient_zero_share", place, (gradient == 0).float().mean())
+
+
+def _held(parameter: Tensor) -> int:
+    """Elements that this process holds: of a sharded parameter with fewer rows than ranks some ranks hold none."""
+    return kernels.local(parameter).numel()
 
 
 def _norm(value: Tensor) -> Tensor:

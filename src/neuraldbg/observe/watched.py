@@ -13,6 +13,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.modules.instancenorm import _InstanceNorm
 
+from neuraldbg.observe import kernels
+
 _LINEAR = (nn.Linear, nn.Bilinear)
 _CONVOLUTION = (nn.modules.conv._ConvNd,)
 _NORMS = tuple(
@@ -214,5 +216,6 @@ def parameter_details(parameter: Tensor) -> dict[str, Any]:
     if placements is not None:
         mesh = parameter.device_mesh  # type: ignore[attr-defined]
         alike = [mesh.size(dimension) for dimension, kind in enumerate(placements) if kind.is_replicate()]
-        details["shard"] = {"ranks": int(mesh.size()), "copies": math.prod(alike)}
+        held = int(kernels.local(parameter).numel())
+        details["shard"] = {"ranks": int(mesh.size()), "copies": math.prod(alike), "held": held}
     return details

@@ -9,7 +9,19 @@ import numpy as np
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.depth import early, late
 from neuraldbg.measures.run import Run
-from neuraldbg.records import Finding
+from neuraldbg.records import Fact, Finding
+
+#: Words in the names of operations that read what other ranks hold, without underscores.
+_EXCHANGES = (
+    "totorchtensor",
+    "fromtorchtensor",
+    "redistribute",
+    "allreduce",
+    "allgather",
+    "alltoall",
+    "reducescatter",
+    "waittensor",
+)
 
 #: Share of the largest entry of the input that a spread of outputs has to exceed: that of ordinary inputs reaches three
 #: to four times their spread, so that a gain of four is beyond it; where all entries lie far from zero, one of four is not.
@@ -120,7 +132,7 @@ def a_module_makes_non_finite_values(run: Run) -> Finding:
             facts = run.trace.facts("nonfinite.loss")
             if facts and facts[0].step < step:
                 return absent()
-            if facts and facts[0].step == step and facts[0].data.get("bad_parameters"):
+            if facts and facts[0].step == step and (facts[0].data.get("bad_parameters") or _from_others(facts[0])):
                 return absent()
             return present(
                 f"'{place.name}' gives values that are not finite at step {step}, from ordinary inputs",
@@ -129,6 +141,12 @@ def a_module_makes_non_finite_values(run: Run) -> Finding:
             )
         return absent()
     return absent()
+
+
+def _from_others(born: Fact) -> bool:
+    """Whether the first value that is not finite came out of an exchange with other ranks."""
+    operation = str((born.data.get("producer") or {}).get("operation", "")).lower().replace("_", "")
+    return any(name in operation for name in _EXCHANGES)
 
 
 def outputs_overflow_at_once(run: Run) -> Finding:

@@ -60,7 +60,12 @@ def gradient_grows_before_trouble(run: Run) -> Finding:
 
 
 def gradient_nonfinite_while_loss_finite(run: Run) -> Finding:
-    """A gradient became non-finite in a step whose loss was finite."""
+    """A gradient became non-finite in a step whose loss was finite.
+
+    Among ranks nobody can say from here: the gradient is that of all of them, and the loss is this one's.
+    """
+    if run.trace.meta.get("ranks"):
+        return unmeasured()
     facts = run.trace.facts("nonfinite.gradient")
     if not facts:
         return absent()

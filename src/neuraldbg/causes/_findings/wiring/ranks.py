@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neuraldbg.causes._findings._answer import present, unmeasured
+from neuraldbg.measures.ranks import difference
 from neuraldbg.measures.run import Run, owner_of
 from neuraldbg.records import Finding
 
@@ -14,6 +15,5 @@ def replicas_differ(run: Run) -> Finding:
         return unmeasured()
     fact = facts[0]
     name = str(fact.data.get("parameter", ""))
-    return present(
-        f"'{name}' differs between ranks since step {fact.step}", step=fact.step, parameter=name, layer=owner_of(name)
-    )
+    words = f"{difference(fact)} since step {fact.step}"
+    return present(words, step=fact.step, parameter=name, layer=owner_of(name))
