@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 META = dict(
     id="fd_handwritten_sgd_two",
-    source="compare github.com/greebear/pytorch-learning/issues/1",
+    source="widely reported: a hand-written update with the rate of another model",
     cause="learning_rate_too_high",
     also=[],
     layer=None,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 META = dict(
     id="fd_packet_in_microvolts",
-    source="compare github.com/emo-box/EmoBox/issues/12",
+    source="widely reported: one file of a data set in another unit",
     cause="outlier_batch",
     also=[],
     layer=None,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 META = dict(
     id="fd_reader_age_missing",
-    source="compare github.com/zyang1580/SML/issues/2: NaN in a recommender's training",
+    source="widely reported: missing values of a profile column reach the first layer",
     cause="nan_in_input",
     also=[],
     layer=None,

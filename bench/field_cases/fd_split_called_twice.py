@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 META = dict(
     id="fd_split_called_twice",
-    source="compare github.com/broadinstitute/ml4h/pull/137",
+    source="widely reported: features and labels shuffled by two permutations",
     cause="uninformative_labels",
     also=[],
     layer=None,

@@ -1,4 +1,4 @@
-"""A forecaster is cast to bfloat16, weights and all, and trained with SGD at a small rate: a step is smaller than the
+"""A forecaster is cast to bfloat16, weights and all, and trained with Adam at 1e-4: a step is smaller than the
 distance to the next number of the type, and most weights stay. Repair: float32 weights with autocast."""
 
 from collections.abc import Callable
