@@ -1,5 +1,5 @@
-"""Gradients are accumulated over sixteen micro-batches so that the step should be that of one large batch, and the loss
-isn't divided by sixteen. The step is sixteen times as large. Repair: divide."""
+"""Gradients are accumulated over sixteen micro-batches so that the step should be that of one large batch, and the
+loss isn't divided by sixteen. The step is sixteen times as large. Repair: divide."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Low-rank adapters on a frozen encoder, trained from nothing with the rate that full fine-tuning uses, 2e-6 after its
-decay for layers. They would need a thousand times as much. Repair: 0.005."""
+"""Low-rank adapters on a frozen encoder, trained from nothing with the rate that full fine-tuning uses, 2e-6 after
+its decay for layers. They would need a thousand times as much. Repair: 0.005."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""In an actor-critic the critic's value keeps its last dimension: return minus value is (64, 64), the critic learns the
-mean return and each action is praised for all others'. Repair: squeeze. The list is the critic's true error."""
+"""In an actor-critic the critic's value keeps its last dimension: return minus value is (64, 64), the critic learns
+the mean return and each action is praised for all others'. Repair: squeeze. The list is the critic's true error."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A custom function clamps the features for the export and returns None as the gradient of its input, as one does for the
-bounds. All below it stands still. Repair: pass the gradient on inside of the bounds."""
+"""A custom function clamps the features for the export and returns None as the gradient of its input, as one does
+for the bounds. All below it stands still. Repair: pass the gradient on inside of the bounds."""
 
 from collections.abc import Callable
 

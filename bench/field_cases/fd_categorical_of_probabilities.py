@@ -1,5 +1,6 @@
-"""A policy ends in a softmax, and its output goes into Categorical(logits=...), which applies another. No action can ever
-be likelier than e to one, and the policy stays close to chance. Repair: probs=. The list is the share of reward missed."""
+"""A policy ends in a softmax, and its output goes into Categorical(logits=...), which applies another. No action can
+ever be likelier than e to one, and the policy stays close to chance. Repair: probs=. The list is the share of reward
+missed."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""A trainer with callbacks. The one that keeps the best model runs the validation in eval mode after the first epoch and
-leaves it so; dropout is off from then on, the net learns its 160 examples by heart, and the validation loss climbs.
-Repair: train mode again. The list is the validation loss of each epoch."""
+"""A trainer with callbacks. The one that keeps the best model runs the validation in eval mode after the first epoch
+and leaves it so; dropout is off from then on, the net learns its 160 examples by heart, and the validation loss
+climbs. Repair: train mode again. The list is the validation loss of each epoch."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,6 @@
-"""The blocks run under the reentrant kind of checkpointing. The frozen embedding's output needs no gradient, and so the
-checkpointed blocks get none either; only the head behind them trains. Repair: an input that requires a gradient."""
+"""The blocks run under the reentrant kind of checkpointing. The frozen embedding's output needs no gradient, and so
+the checkpointed blocks get none either; only the head behind them trains. Repair: an input that requires a
+gradient."""
 
 from collections.abc import Callable
 

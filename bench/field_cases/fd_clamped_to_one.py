@@ -1,5 +1,5 @@
-"""Heights in a depth picture lie between 2 and 9 metres. The loader, written for pictures from 0 to 1, clamps them to
-that range, and every pixel is 1. Repair: clamp to the range of the sensor and scale."""
+"""Heights in a depth picture lie between 2 and 9 metres. The loader, written for pictures from 0 to 1, clamps them
+to that range, and every pixel is 1. Repair: clamp to the range of the sensor and scale."""
 
 from collections.abc import Callable
 

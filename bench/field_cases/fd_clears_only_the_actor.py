@@ -1,5 +1,5 @@
-"""Two optimizers, one for the actor and one for the critic. The loop clears the actor's gradients twice, by a slip of the
-keyboard, and the critic's never. Repair: one each. The returned list is the critic's error."""
+"""Two optimizers, one for the actor and one for the critic. The loop clears the actor's gradients twice, by a slip
+of the keyboard, and the critic's never. Repair: one each. The returned list is the critic's error."""
 
 from collections.abc import Callable
 

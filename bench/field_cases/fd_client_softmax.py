@@ -1,5 +1,5 @@
-"""Averaging over four clients, each with a copy of the net and some steps of its own. The net ends in a softmax and the
-clients train it with CrossEntropyLoss, which has one. Repair: no softmax in the net."""
+"""Averaging over four clients, each with a copy of the net and some steps of its own. The net ends in a softmax and
+the clients train it with CrossEntropyLoss, which has one. Repair: no softmax in the net."""
 
 import copy
 from collections.abc import Callable

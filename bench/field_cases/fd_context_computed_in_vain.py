@@ -1,5 +1,6 @@
-"""The decoder computes its attention and then reads its own state alone: the context was left out of the concatenation when
-the layer's size was changed. What lies before the last word cannot be looked up. Repair: state and context."""
+"""The decoder computes its attention and then reads its own state alone: the context was left out of the
+concatenation when the layer's size was changed. What lies before the last word cannot be looked up. Repair: state
+and context."""
 
 from collections.abc import Callable
 

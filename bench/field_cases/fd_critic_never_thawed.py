@@ -1,6 +1,6 @@
-"""In the generator's step the discriminator is frozen with set_requires_grad(D, False), and the line that thaws it went
-missing when the loop was turned round. The discriminator stays as it was born. Repair: thaw it before its own step. The
-returned list is the distance of the samples' mean and spread from the data's."""
+"""In the generator's step the discriminator is frozen with set_requires_grad(D, False), and the line that thaws it
+went missing when the loop was turned round. The discriminator stays as it was born. Repair: thaw it before its own
+step. The returned list is the distance of the samples' mean and spread from the data's."""
 
 from collections.abc import Callable
 

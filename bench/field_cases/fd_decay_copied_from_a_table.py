@@ -1,5 +1,5 @@
-"""Adam with weight_decay=0.3, taken from a table in which decay was decoupled and multiplied by the rate. In plain Adam it's
-an L2 term, and each weight of a small language model hears more of it than of the text. Repair: AdamW."""
+"""Adam with weight_decay=0.3, taken from a table in which decay was decoupled and multiplied by the rate. In plain
+Adam it's an L2 term, and each weight of a small language model hears more of it than of the text. Repair: AdamW."""
 
 from collections.abc import Callable
 

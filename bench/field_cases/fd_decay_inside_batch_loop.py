@@ -1,5 +1,5 @@
-"""An exponential schedule with a factor of 0.9, meant once an epoch, is stepped in the loop over the batches: after a
-hundred batches the rate is a forty-thousandth. Repair: out of the inner loop."""
+"""An exponential schedule with a factor of 0.9, meant once an epoch, is stepped in the loop over the batches: after
+a hundred batches the rate is a forty-thousandth. Repair: out of the inner loop."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A recommender drops embeddings by F.dropout in its forward, 0.9 on the users and 0.9 on the items, before it multiplies
-them: one product in a hundred comes through. Repair: 0.1."""
+"""A recommender drops embeddings by F.dropout in its forward, 0.9 on the users and 0.9 on the items, before it
+multiplies them: one product in a hundred comes through. Repair: 0.1."""
 
 from collections.abc import Callable
 

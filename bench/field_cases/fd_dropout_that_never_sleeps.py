@@ -1,5 +1,5 @@
-"""Attention by functions: F.dropout(weights, 0.6), whose third argument is True unless one says otherwise, so that the
-validation drops too, in eval mode or not. Repair: training=self.training. The list is the validation loss."""
+"""Attention by functions: F.dropout(weights, 0.6), whose third argument is True unless one says otherwise, so that
+the validation drops too, in eval mode or not. Repair: training=self.training. The list is the validation loss."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A convolutional VAE whose two terms are summed over the batch and the pixels, with the rate of a mean: SGD at 0.02. It
-explodes in the first steps. Repair: means."""
+"""A convolutional VAE whose two terms are summed over the batch and the pixels, with the rate of a mean: SGD at
+0.02. It explodes in the first steps. Repair: means."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Encoder and decoder of a summing model have an optimizer each, as in the translation tutorial; the encoder's step is
-missing. What the decoder reads is noise of the encoder's first weights. Repair: both steps."""
+"""Encoder and decoder of a summing model have an optimizer each, as in the translation tutorial; the encoder's step
+is missing. What the decoder reads is noise of the encoder's first weights. Repair: both steps."""
 
 from collections.abc import Callable
 

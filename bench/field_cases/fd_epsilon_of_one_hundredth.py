@@ -1,5 +1,5 @@
-"""Adam's epsilon was raised to 0.01 against NaN in half precision and stayed when the run went back to float32. The loss is
-averaged over pixels, its gradients are of the order of 1e-5, and the steps vanish. Repair: 1e-8."""
+"""Adam's epsilon was raised to 0.01 against NaN in half precision and stayed when the run went back to float32. The
+loss is averaged over pixels, its gradients are of the order of 1e-5, and the steps vanish. Repair: 1e-8."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,6 @@
-"""The loop draws samples before the training begins, with model.eval(), and never goes back: batch norm works with its
-initial statistics, mean zero and variance one, in features that have a variance of hundreds. Repair: model.train()."""
+"""The loop draws samples before the training begins, with model.eval(), and never goes back: batch norm works with
+its initial statistics, mean zero and variance one, in features that have a variance of hundreds. Repair:
+model.train()."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A real NVP for a two-dimensional density. After advice to divide the rate by ten when NaN appears, it was divided four
-times: 5e-7, and the density hardly moves. Repair: 0.005. Both lists are negative log-likelihoods."""
+"""A real NVP for a two-dimensional density. After advice to divide the rate by ten when NaN appears, it was divided
+four times: 5e-7, and the density hardly moves. Repair: 0.005. Both lists are negative log-likelihoods."""
 
 from collections.abc import Callable
 

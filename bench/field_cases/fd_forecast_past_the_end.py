@@ -1,6 +1,6 @@
-"""The target column of a forecast is the series shifted up by twelve steps, so that its last twelve rows hold NaN. The
-windows are shuffled, and the first batch that draws one of them ruins a temporal convolution net. Repair: drop the
-rows without a future."""
+"""The target column of a forecast is the series shifted up by twelve steps, so that its last twelve rows hold NaN.
+The windows are shuffled, and the first batch that draws one of them ruins a temporal convolution net. Repair: drop
+the rows without a future."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A recurrent language model on forty short verses, eighty times over. It recites them; on verses that it hasn't seen its
-loss has doubled. Repair: more verses, once. The list is the validation loss."""
+"""A recurrent language model on forty short verses, eighty times over. It recites them; on verses that it hasn't
+seen its loss has doubled. Repair: more verses, once. The list is the validation loss."""
 
 from collections.abc import Callable
 

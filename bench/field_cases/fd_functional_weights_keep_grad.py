@@ -1,5 +1,6 @@
-"""Weights are updated in place by hand, and the line that clears their gradients was lost: each backward pass adds to the
-sum of all before. A net for a signed distance function swings wider and wider. Repair: clear the gradients."""
+"""Weights are updated in place by hand, and the line that clears their gradients was lost: each backward pass adds
+to the sum of all before. A net for a signed distance function swings wider and wider. Repair: clear the
+gradients."""
 
 from collections.abc import Callable
 

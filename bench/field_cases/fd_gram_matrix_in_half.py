@@ -1,5 +1,5 @@
-"""A net that tells textures apart by the Gram matrix of its features. Under float16 autocast the matrix product over all
-places sums to more than 65504 before it's divided by their number. Repair: divide the features first."""
+"""A net that tells textures apart by the Gram matrix of its features. Under float16 autocast the matrix product over
+all places sums to more than 65504 before it's divided by their number. Repair: divide the features first."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""The optimizer's groups are put together by name, from the days when the net had an embedding and a readout. The message
-and update nets came later, and no group takes them. Repair: one more group."""
+"""The optimizer's groups are put together by name, from the days when the net had an embedding and a readout. The
+message and update nets came later, and no group takes them. Repair: one more group."""
 
 from collections.abc import Callable
 

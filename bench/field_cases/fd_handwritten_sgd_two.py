@@ -1,5 +1,5 @@
-"""A net of plain tensors in a module and a step written by hand, parameter minus rate times gradient. With the rate of the
-logistic regression before it, 2.0, the loss jumps about. Repair: 0.2."""
+"""A net of plain tensors in a module and a step written by hand, parameter minus rate times gradient. With the rate
+of the logistic regression before it, 2.0, the loss jumps about. Repair: 0.2."""
 
 from collections.abc import Callable
 

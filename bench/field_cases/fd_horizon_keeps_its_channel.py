@@ -1,5 +1,6 @@
-"""A forecaster returns (batch, horizon, 1) and the target is (batch, horizon). Batch and horizon are both sixteen, so that
-the difference spreads to (16, 16, 16) without a word, in a squared error written by hand. Repair: squeeze."""
+"""A forecaster returns (batch, horizon, 1) and the target is (batch, horizon). Batch and horizon are both sixteen,
+so that the difference spreads to (16, 16, 16) without a word, in a squared error written by hand. Repair:
+squeeze."""
 
 from collections.abc import Callable
 

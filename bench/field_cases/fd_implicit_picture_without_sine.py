@@ -1,5 +1,5 @@
-"""A picture as a function of the coordinates. The sine was to be applied by a lambda that returns its argument, left from a
-test; the net fits a plane. Repair: the sine."""
+"""A picture as a function of the coordinates. The sine was to be applied by a lambda that returns its argument, left
+from a test; the net fits a plane. Repair: the sine."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A tiny transformer from a config with an initializer_range of 2.0 in place of 0.02. Attention is one-hot and the logits
-are in the hundreds from the start. Repair: 0.02."""
+"""A tiny transformer from a config with an initializer_range of 2.0 in place of 0.02. Attention is one-hot and the
+logits are in the hundreds from the start. Repair: 0.02."""
 
 from collections.abc import Callable
 

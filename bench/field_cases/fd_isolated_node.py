@@ -1,6 +1,6 @@
-"""A graph convolution by hand: the adjacency is normalized by the inverse root of the degrees, without self-loops. A few
-molecules come with an atom that has no bond: its degree is zero, the inverse root is infinite, and infinity times zero
-goes into the model as NaN. Repair: an infinite inverse root counts as zero."""
+"""A graph convolution by hand: the adjacency is normalized by the inverse root of the degrees, without self-loops. A
+few molecules come with an atom that has no bond: its degree is zero, the inverse root is infinite, and infinity
+times zero goes into the model as NaN. Repair: an infinite inverse root counts as zero."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A transformer ported from a framework whose dropout takes what to keep: 0.97 on every sublayer. Three in a hundred units
-are left, thirty-three times as large. Repair: 0.03."""
+"""A transformer ported from a framework whose dropout takes what to keep: 0.97 on every sublayer. Three in a hundred
+units are left, thirty-three times as large. Repair: 0.03."""
 
 from collections.abc import Callable
 

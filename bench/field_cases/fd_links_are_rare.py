@@ -1,6 +1,6 @@
-"""Link prediction over all pairs of a graph's nodes: three pairs in a hundred are linked, and the loss over all pairs is
-satisfied by a decoder that says no. Repair: weight the links up. The returned list is the loss averaged over the two
-classes."""
+"""Link prediction over all pairs of a graph's nodes: three pairs in a hundred are linked, and the loss over all
+pairs is satisfied by a decoder that says no. Repair: weight the links up. The returned list is the loss averaged
+over the two classes."""
 
 from collections.abc import Callable
 

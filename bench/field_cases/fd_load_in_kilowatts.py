@@ -1,6 +1,6 @@
-"""A recurrent forecaster of the grid's load. The inputs are standardized, the target is not: some forty thousand kilowatts.
-With Adam at 1e-3 the output bias creeps up by a thousandth a step, and nothing is learnt. Repair: standardize the
-target too. The returned list is the loss in units of the target's variance."""
+"""A recurrent forecaster of the grid's load. The inputs are standardized, the target is not: some forty thousand
+kilowatts. With Adam at 1e-3 the output bias creeps up by a thousandth a step, and nothing is learnt. Repair:
+standardize the target too. The returned list is the loss in units of the target's variance."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A masked autoregressive flow in which the log-determinant is taken away from the log-likelihood instead of added: the
-loss is driven down by blowing up the density's scale without end. Repair: plus. The list is the true negative
+"""A masked autoregressive flow in which the log-determinant is taken away from the log-likelihood instead of added:
+the loss is driven down by blowing up the density's scale without end. Repair: plus. The list is the true negative
 log-likelihood."""
 
 from collections.abc import Callable

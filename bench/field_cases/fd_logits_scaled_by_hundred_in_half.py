@@ -1,5 +1,5 @@
-"""A contrastive model learns its own temperature. Under float16 the similarities are multiplied by the learnt scale before
-the features are normalized, and the product leaves the range. Repair: normalize first."""
+"""A contrastive model learns its own temperature. Under float16 the similarities are multiplied by the learnt scale
+before the features are normalized, and the product leaves the range. Repair: normalize first."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""A sparse autoencoder with a penalty on its codes. The coefficient, 2.0, comes from a paper that sums over the inputs
-where this one averages: within some steps every code is off, and a code that is off on every input never comes back.
-Repair: 0.002. The returned list is the reconstruction's error."""
+"""A sparse autoencoder with a penalty on its codes. The coefficient, 2.0, comes from a paper that sums over the
+inputs where this one averages: within some steps every code is off, and a code that is off on every input never
+comes back. Repair: 0.002. The returned list is the reconstruction's error."""
 
 from collections.abc import Callable
 

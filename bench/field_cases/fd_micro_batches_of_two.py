@@ -1,5 +1,5 @@
-"""To save memory the batch of 32 became sixteen micro-batches of two with accumulated gradients. Batch norm after global
-pooling sees two values a channel and makes them plus and minus one. Repair: micro-batches of sixteen."""
+"""To save memory the batch of 32 became sixteen micro-batches of two with accumulated gradients. Batch norm after
+global pooling sees two values a channel and makes them plus and minus one. Repair: micro-batches of sixteen."""
 
 from collections.abc import Callable
 

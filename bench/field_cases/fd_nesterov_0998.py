@@ -1,5 +1,5 @@
-"""A neural differential equation, solved by Euler steps written out, is trained with Nesterov momentum of 0.998 at a rate
-that does well with 0.9. The loss comes down, swings up and swings on. Repair: 0.9."""
+"""A neural differential equation, solved by Euler steps written out, is trained with Nesterov momentum of 0.998 at a
+rate that does well with 0.9. The loss comes down, swings up and swings on. Repair: 0.9."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A triplet loss that averages over the triplets that are still too close. When the net has become good there are none in
-some batch, and the mean of nothing is NaN. Repair: divide by at least one."""
+"""A triplet loss that averages over the triplets that are still too close. When the net has become good there are
+none in some batch, and the mean of nothing is NaN. Repair: divide by at least one."""
 
 from collections.abc import Callable
 

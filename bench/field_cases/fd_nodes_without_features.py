@@ -1,5 +1,5 @@
-"""A graph net on graphs without node features: every node gets a one, and the neighbours are averaged. The mean of ones
-is one, whatever the graph, so that all graphs look alike. Repair: the degree as the node's feature."""
+"""A graph net on graphs without node features: every node gets a one, and the neighbours are averaged. The mean of
+ones is one, whatever the graph, so that all graphs look alike. Repair: the degree as the node's feature."""
 
 from collections.abc import Callable
 

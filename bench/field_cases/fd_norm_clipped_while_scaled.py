@@ -1,5 +1,5 @@
-"""A language model under autocast with a gradient scaler. The trainer clips the norm to 0.25 before the scaler has divided:
-what reaches the weights is a hundred-thousandth. Repair: unscale, then clip."""
+"""A language model under autocast with a gradient scaler. The trainer clips the norm to 0.25 before the scaler has
+divided: what reaches the weights is a hundred-thousandth. Repair: unscale, then clip."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""`for p in model.parameters(): nn.init.normal_(p)`: all of a set encoder's matrices start with a spread of one, and the
-first loss is in the hundreds. Repair: leave PyTorch's own."""
+"""`for p in model.parameters(): nn.init.normal_(p)`: all of a set encoder's matrices start with a spread of one, and
+the first loss is in the hundreds. Repair: leave PyTorch's own."""
 
 from collections.abc import Callable
 

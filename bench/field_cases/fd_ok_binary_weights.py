@@ -1,5 +1,5 @@
-"""Healthy. A net with binary weights and straight-through gradients: its weights jump between -1 and 1, the loss shakes and
-comes down all the same."""
+"""Healthy. A net with binary weights and straight-through gradients: its weights jump between -1 and 1, the loss
+shakes and comes down all the same."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,8 @@ def run(seed: int, healthy: bool, debug: Callable) -> list[float]:
     torch.manual_seed(seed)
     rule = torch.randn(16, 4)
     model = nn.Sequential(
-        BinaryLinear(16, 96), nn.BatchNorm1d(96), nn.Hardtanh(), BinaryLinear(96, 96), nn.BatchNorm1d(96), nn.Hardtanh(),
+        BinaryLinear(16, 96), nn.BatchNorm1d(96), nn.Hardtanh(),
+        BinaryLinear(96, 96), nn.BatchNorm1d(96), nn.Hardtanh(),
         nn.Linear(96, 4),
     )  # fmt: skip
     optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)

@@ -1,5 +1,5 @@
-"""Healthy. Yields in kilograms, about 60, straight into a squared error: the first loss is some thousands, and a fitting
-rate brings it down to the noise of the field in a hundred steps."""
+"""Healthy. Yields in kilograms, about 60, straight into a squared error: the first loss is some thousands, and a
+fitting rate brings it down to the noise of the field in a hundred steps."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Healthy. A model of a loaded die that depends on two letters: the loss falls quickly from ln 6 to the die's own entropy,
-and there it must stay."""
+"""Healthy. A model of a loaded die that depends on two letters: the loss falls quickly from ln 6 to the die's own
+entropy, and there it must stay."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Healthy. A wide layer of ReLUs with biases of minus one to plus a half: a third of its units are zero on nearly every
-input from the first step on. There are plenty of others."""
+"""Healthy. A wide layer of ReLUs with biases of minus one to plus a half: a third of its units are zero on nearly
+every input from the first step on. There are plenty of others."""
 
 from collections.abc import Callable
 

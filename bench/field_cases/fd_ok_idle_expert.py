@@ -1,5 +1,5 @@
-"""Healthy. A mixture of four experts with a hard choice of the best one: one or two experts are hardly chosen after a while
-and get no gradient. The rest do the work."""
+"""Healthy. A mixture of four experts with a hard choice of the best one: one or two experts are hardly chosen after
+a while and get no gradient. The rest do the work."""
 
 from collections.abc import Callable
 

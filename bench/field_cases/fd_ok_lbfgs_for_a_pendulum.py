@@ -1,5 +1,5 @@
-"""Healthy. A physics-informed net with LBFGS: each step calls its closure many times, and the loss falls by orders of
-magnitude, to where float32 can't go lower."""
+"""Healthy. A physics-informed net with LBFGS: each step calls its closure many times, and the loss falls by orders
+of magnitude, to where float32 can't go lower."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Healthy. An encoder trained before is frozen and in eval mode, on purpose, with its batch norm; only a linear probe
-learns, and learns well."""
+"""Healthy. An encoder trained before is frozen and in eval mode, on purpose, with its batch norm; only a linear
+probe learns, and learns well."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Healthy. One example in fifty is of the rare class, and it's easy to tell: the plain loss starts with the prior and goes
-far below the entropy of the classes. The list is the loss averaged over the classes."""
+"""Healthy. One example in fifty is of the rare class, and it's easy to tell: the plain loss starts with the prior
+and goes far below the entropy of the classes. The list is the loss averaged over the classes."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""Healthy. A policy whose reward per batch swings wildly, since a single lucky action pays ten times the rest, and whose
-surrogate loss has no direction at all. The list is the share of the best action's reward that the policy misses in
-expectation."""
+"""Healthy. A policy whose reward per batch swings wildly, since a single lucky action pays ten times the rest, and
+whose surrogate loss has no direction at all. The list is the share of the best action's reward that the policy
+misses in expectation."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Healthy. Two towers over three thousand items with sparse gradients: most rows of the table get no gradient in most
-steps, and some never."""
+"""Healthy. Two towers over three thousand items with sparse gradients: most rows of the table get no gradient in
+most steps, and some never."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Healthy. Cosine annealing with warm restarts: at each restart the rate leaps to forty times what it was and the loss
-hops, then it falls below where it had been."""
+"""Healthy. Cosine annealing with warm restarts: at each restart the rate leaps to forty times what it was and the
+loss hops, then it falls below where it had been."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Healthy. Two backward passes a step, the second at weights that were pushed uphill, written by hand: the weights go up and
-down within each step, and the loss goes down."""
+"""Healthy. Two backward passes a step, the second at weights that were pushed uphill, written by hand: the weights
+go up and down within each step, and the loss goes down."""
 
 from collections.abc import Callable
 

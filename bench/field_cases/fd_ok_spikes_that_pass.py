@@ -1,5 +1,5 @@
-"""Healthy. A large rate for a small language model: now and then the loss leaps for some steps and comes back by itself, and
-it ends where it should."""
+"""Healthy. A large rate for a small language model: now and then the loss leaps for some steps and comes back by
+itself, and it ends where it should."""
 
 from collections.abc import Callable
 

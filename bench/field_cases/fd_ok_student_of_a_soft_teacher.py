@@ -1,5 +1,5 @@
-"""Healthy. Distillation at a high temperature: the loss is tiny and its gradients with it, multiplied by the square of the
-temperature as usual; the student comes to agree with its teacher. The list is the share of disagreement."""
+"""Healthy. Distillation at a high temperature: the loss is tiny and its gradients with it, multiplied by the square
+of the temperature as usual; the student comes to agree with its teacher. The list is the share of disagreement."""
 
 from collections.abc import Callable
 

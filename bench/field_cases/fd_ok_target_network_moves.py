@@ -1,5 +1,5 @@
-"""Healthy. Q-learning with a target net that is copied every forty steps: at each copy the loss leaps, since the goal has
-moved. The list is the distance from the true values."""
+"""Healthy. Q-learning with a target net that is copied every forty steps: at each copy the loss leaps, since the
+goal has moved. The list is the distance from the true values."""
 
 import copy
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""Healthy. A critic with a gradient penalty and a generator: the critic's loss is negative and the generator's is about
-anything. The samples come near the data. The list is the distance of the samples' moments from the data's."""
+"""Healthy. A critic with a gradient penalty and a generator: the critic's loss is negative and the generator's is
+about anything. The samples come near the data. The list is the distance of the samples' moments from the data's."""
 
 from collections.abc import Callable
 

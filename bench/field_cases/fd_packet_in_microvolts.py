@@ -1,5 +1,6 @@
-"""Electrode windows into an MLP-Mixer. One packet in the middle of the run comes in microvolts instead of millivolts, a
-thousand times as large: one batch, finite, and the net has to begin anew. Repair: divide the packet."""
+"""Electrode windows into an MLP-Mixer. One packet in the middle of the run comes in microvolts instead of
+millivolts, a thousand times as large: one batch, finite, and the net has to begin anew. Repair: divide the
+packet."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A net written with functions and its own parameters, each made by torch.zeros: the hidden layers' weights get gradients of
-zero, and only the last bias learns. Repair: random numbers."""
+"""A net written with functions and its own parameters, each made by torch.zeros: the hidden layers' weights get
+gradients of zero, and only the last bias learns. Repair: random numbers."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,6 @@
-"""A recurrent net tells where the pen goes next and how sure it is. Where it has become sure, one lift of the pen gives a
-gradient hundreds of times the usual, which carries the weights away; it recovers or it doesn't. Repair: clip."""
+"""A recurrent net tells where the pen goes next and how sure it is. Where it has become sure, one lift of the pen
+gives a gradient hundreds of times the usual, which carries the weights away; it recovers or it doesn't. Repair:
+clip."""
 
 from collections.abc import Callable
 

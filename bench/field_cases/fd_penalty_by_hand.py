@@ -1,6 +1,6 @@
 """The squared norm of all weights is added to the loss by hand, with a factor of one half and without a division by
-anything. The weights go to zero and the forecast to the mean. Repair: a factor of 1e-5. The returned list is the loss
-without the penalty."""
+anything. The weights go to zero and the forecast to the mean. Repair: a factor of 1e-5. The returned list is the
+loss without the penalty."""
 
 from collections.abc import Callable
 

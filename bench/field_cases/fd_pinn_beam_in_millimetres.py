@@ -1,6 +1,6 @@
-"""A physics-informed net for the temperature along a rod: the position runs from 0 to 2000 millimetres and goes into tanh
-units as it is, which are flat almost everywhere. Repair: positions from -1 to 1, with the derivative scaled along. The
-returned list is the error against the exact solution."""
+"""A physics-informed net for the temperature along a rod: the position runs from 0 to 2000 millimetres and goes into
+tanh units as it is, which are flat almost everywhere. Repair: positions from -1 to 1, with the derivative scaled
+along. The returned list is the error against the exact solution."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,6 @@
-"""A physics-informed net for a diffusion whose coefficient goes with the concentration to the power 1.2. The net's output is
-negative here and there at the start, and a broken power of it is NaN. Repair: the softplus of the output."""
+"""A physics-informed net for a diffusion whose coefficient goes with the concentration to the power 1.2. The net's
+output is negative here and there at the start, and a broken power of it is NaN. Repair: the softplus of the
+output."""
 
 from collections.abc import Callable
 
@@ -22,6 +23,7 @@ class Concentration(nn.Module):
     def __init__(self, positive: bool) -> None:
         super().__init__()
         self.net = nn.Sequential(nn.Linear(2, 24), nn.Tanh(), nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 1))
+        nn.init.zeros_(self.net[4].bias)
         self.positive = positive
 
     def forward(self, place: Tensor) -> Tensor:

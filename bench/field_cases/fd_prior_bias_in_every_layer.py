@@ -1,5 +1,5 @@
-"""A detector's trick, a bias of minus four so that rare objects start at a low probability, was put into the function that
-initializes every layer. Below the ReLUs nothing is ever positive. Repair: the last layer only."""
+"""A detector's trick, a bias of minus four so that rare objects start at a low probability, was put into the
+function that initializes every layer. Below the ReLUs nothing is ever positive. Repair: the last layer only."""
 
 import math
 from collections.abc import Callable

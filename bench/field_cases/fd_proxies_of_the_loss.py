@@ -1,5 +1,6 @@
-"""Metric learning with a loss that has weights of its own, one proxy a class. The optimizer was given the net's parameters
-and not the loss's; with proxies that lie almost on one another, to begin with, no class comes apart. Repair: both."""
+"""Metric learning with a loss that has weights of its own, one proxy a class. The optimizer was given the net's
+parameters and not the loss's; with proxies that lie almost on one another, to begin with, no class comes apart.
+Repair: both."""
 
 from collections.abc import Callable
 

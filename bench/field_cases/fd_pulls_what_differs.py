@@ -1,5 +1,6 @@
-"""A Siamese net with a margin loss whose label means "different" in the data set and "same" in the loss: it pushes alike
-pairs apart and pulls unlike ones together. Repair: one meaning. The list is the share of pairs on the wrong side."""
+"""A Siamese net with a margin loss whose label means "different" in the data set and "same" in the loss: it pushes
+alike pairs apart and pulls unlike ones together. Repair: one meaning. The list is the share of pairs on the wrong
+side."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A Q-network that was written with Linear after Linear, the activation meant to come from a config that says None. Where
-the best action depends on two things together it has no answer. Repair: ReLU."""
+"""A Q-network that was written with Linear after Linear, the activation meant to come from a config that says None.
+Where the best action depends on two things together it has no answer. Repair: ReLU."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""A recommender with embeddings of reader and book and two columns about the reader. Some readers never gave their age,
-and the column holds NaN for them; it goes into the first layer as it is. Repair: fill with the mean, and a column that
-says so."""
+"""A recommender with embeddings of reader and book and two columns about the reader. Some readers never gave their
+age, and the column holds NaN for them; it goes into the first layer as it is. Repair: fill with the mean, and a
+column that says so."""
 
 from collections.abc import Callable
 

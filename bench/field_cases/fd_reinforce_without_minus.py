@@ -1,5 +1,5 @@
-"""REINFORCE on a small board: the loss is the mean of log-probability times return, as in the book, where it's climbed. The
-optimizer descends. Repair: a minus. The list is the reward missed."""
+"""REINFORCE on a small board: the loss is the mean of log-probability times return, as in the book, where it's
+climbed. The optimizer descends. Repair: a minus. The list is the reward missed."""
 
 from collections.abc import Callable
 

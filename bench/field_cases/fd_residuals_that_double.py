@@ -1,5 +1,5 @@
-"""A decoder of 28 residual blocks without normalization, each of which adds three times its branch: the signal grows from
-block to block and comes out in the millions. Repair: a tenth of the branch."""
+"""A decoder of 28 residual blocks without normalization, each of which adds three times its branch: the signal grows
+from block to block and comes out in the millions. Repair: a tenth of the branch."""
 
 from collections.abc import Callable
 

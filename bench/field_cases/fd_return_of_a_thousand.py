@@ -1,6 +1,6 @@
-"""Advantage actor-critic with one trunk for both heads. A step of the game pays a hundred points, so that returns are in
-the thousands; the critic's squared error is in the millions and all that the trunk hears. Repair: returns divided by
-their running scale. The returned list is the reward that was missed."""
+"""Advantage actor-critic with one trunk for both heads. A step of the game pays a hundred points, so that returns
+are in the thousands; the critic's squared error is in the millions and all that the trunk hears. Repair: returns
+divided by their running scale. The returned list is the reward that was missed."""
 
 from collections.abc import Callable
 

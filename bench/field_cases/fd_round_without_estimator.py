@@ -1,5 +1,6 @@
-"""Quantization-aware training by hand: activations are scaled, rounded and scaled back. The slope of rounding is zero, so
-that the layers below the quantizer get gradients of nothing but zeros. Repair: a straight-through estimator."""
+"""Quantization-aware training by hand: activations are scaled, rounded and scaled back. The slope of rounding is
+zero, so that the layers below the quantizer get gradients of nothing but zeros. Repair: a straight-through
+estimator."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,6 @@
-"""A mixture of experts whose router divides its scores by a temperature of 0.002. The softmax is one or zero from the first
-step, the router gets no gradient, and the experts keep the cut that chance made. Repair: a temperature of one."""
+"""A mixture of experts whose router divides its scores by a temperature of 0.002. The softmax is one or zero from
+the first step, the router gets no gradient, and the experts keep the cut that chance made. Repair: a temperature of
+one."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""A curriculum in two stages. The first stage's data set scales its temperatures to unit size, the second stage's was
-written later and gives them in Kelvin times ten. The loss leaps at the change of stages and stays. Repair: the same
-scaling in both."""
+"""A curriculum in two stages. The first stage's data set scales its temperatures to unit size, the second stage's
+was written later and gives them in Kelvin times ten. The loss leaps at the change of stages and stays. Repair: the
+same scaling in both."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""The recordings lie in one file, sensor after sensor, and each sensor watches one fault of the machine. The loader does
-not shuffle: for fifteen batches there is one class, then the next. Repair: shuffle. The returned list is the loss over
-a twelfth of all recordings after each step."""
+"""The recordings lie in one file, sensor after sensor, and each sensor watches one fault of the machine. The loader
+does not shuffle: for fifteen batches there is one class, then the next. Repair: shuffle. The returned list is the
+loss over a twelfth of all recordings after each step."""
 
 from collections.abc import Callable
 

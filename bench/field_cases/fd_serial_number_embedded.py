@@ -1,6 +1,6 @@
-"""Machines that will fail or won't, and among the columns the machine's serial number, which got an embedding. Each machine
-occurs once: the net learns the list by heart, and what it says of new machines gets worse from epoch to epoch. Repair:
-leave the column out and stop in time. The list is the validation loss of each epoch."""
+"""Machines that will fail or won't, and among the columns the machine's serial number, which got an embedding. Each
+machine occurs once: the net learns the list by heart, and what it says of new machines gets worse from epoch to
+epoch. Repair: leave the column out and stop in time. The list is the validation loss of each epoch."""
 
 from collections.abc import Callable
 

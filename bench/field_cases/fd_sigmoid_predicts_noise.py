@@ -1,5 +1,5 @@
-"""A denoiser that was taken from an image-to-image model and kept its last sigmoid, while it has to predict Gaussian noise:
-half of the targets are negative. Repair: no activation at the end."""
+"""A denoiser that was taken from an image-to-image model and kept its last sigmoid, while it has to predict Gaussian
+noise: half of the targets are negative. Repair: no activation at the end."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Features and labels are split by two calls of a random split, each with its own permutation, so that each example has
-some other example's label. A mixture of experts learns nothing beyond the classes' shares. Repair: one split."""
+"""Features and labels are split by two calls of a random split, each with its own permutation, so that each example
+has some other example's label. A mixture of experts learns nothing beyond the classes' shares. Repair: one split."""
 
 from collections.abc import Callable
 

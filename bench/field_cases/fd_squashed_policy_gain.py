@@ -1,5 +1,6 @@
-"""A squashed policy imitates a driver. Its mean goes through tanh after a gain of sixty, meant for the steering wheel's
-degrees, so that every action is full left or full right and the gradient nil. Repair: the gain behind the tanh."""
+"""A squashed policy imitates a driver. Its mean goes through tanh after a gain of sixty, meant for the steering
+wheel's degrees, so that every action is full left or full right and the gradient nil. Repair: the gain behind the
+tanh."""
 
 from collections.abc import Callable
 

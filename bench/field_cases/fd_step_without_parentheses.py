@@ -1,5 +1,5 @@
-"""A trainer class in which the step was written without its parentheses: `self.optimizer.step` is a name and no call. The
-forecast of two coupled series never changes. Repair: call it."""
+"""A trainer class in which the step was written without its parentheses: `self.optimizer.step` is a name and no
+call. The forecast of two coupled series never changes. Repair: call it."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Q-learning with a target net that should be a copy. `target = net` copies nothing, and the line that freezes the target
-freezes the layers of the net; only the head, swapped afterwards, still trains. Repair: deepcopy."""
+"""Q-learning with a target net that should be a copy. `target = net` copies nothing, and the line that freezes the
+target freezes the layers of the net; only the head, swapped afterwards, still trains. Repair: deepcopy."""
 
 import copy
 from collections.abc import Callable

@@ -1,5 +1,6 @@
-"""The vocabulary is built with the training texts, and built again with the validation's: the same word has another number
-there. Training goes well and validation is worse than chance. Repair: one vocabulary. The list is the validation loss."""
+"""The vocabulary is built with the training texts, and built again with the validation's: the same word has another
+number there. Training goes well and validation is worse than chance. Repair: one vocabulary. The list is the
+validation loss."""
 
 from collections.abc import Callable
 

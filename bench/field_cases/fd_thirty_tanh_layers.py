@@ -1,5 +1,6 @@
-"""A surrogate of a simulation: thirty narrow tanh layers one on another with PyTorch's default weights, because the paper
-said deep. The output hardly depends on the input, and the first layers hear nothing. Repair: residual connections."""
+"""A surrogate of a simulation: thirty narrow tanh layers one on another with PyTorch's default weights, because the
+paper said deep. The output hardly depends on the input, and the first layers hear nothing. Repair: residual
+connections."""
 
 from collections.abc import Callable
 

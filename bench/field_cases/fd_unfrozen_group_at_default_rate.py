@@ -1,5 +1,6 @@
-"""The head is trained alone first. Then the backbone is unfrozen with add_param_group, which takes the optimizer's default
-rate: half of one, meant for the head, a hundred times what the pretrained layers bear. Repair: a rate of its own."""
+"""The head is trained alone first. Then the backbone is unfrozen with add_param_group, which takes the optimizer's
+default rate: half of one, meant for the head, a hundred times what the pretrained layers bear. Repair: a rate of its
+own."""
 
 from collections.abc import Callable
 

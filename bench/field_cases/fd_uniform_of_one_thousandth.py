@@ -1,5 +1,5 @@
-"""A U-Net's weights are drawn between -0.001 and 0.001, all biases zero. Five layers of that give an output of zero to
-within rounding, and SGD finds no slope. Repair: He's initialization."""
+"""A U-Net's weights are drawn between -0.001 and 0.001, all biases zero. Five layers of that give an output of zero
+to within rounding, and SGD finds no slope. Repair: He's initialization."""
 
 from collections.abc import Callable
 

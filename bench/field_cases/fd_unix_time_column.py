@@ -1,6 +1,6 @@
-"""Tickets with a shop, a weekday and three numbers, one of which is the moment of sale in seconds since 1970. It goes in
-as 1.6e9 beside columns of unit size; the first loss is in the millions, and the other columns have no say. Repair:
-standardize the columns."""
+"""Tickets with a shop, a weekday and three numbers, one of which is the moment of sale in seconds since 1970. It
+goes in as 1.6e9 beside columns of unit size; the first loss is in the millions, and the other columns have no say.
+Repair: standardize the columns."""
 
 from collections.abc import Callable
 

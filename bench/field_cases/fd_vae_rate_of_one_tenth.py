@@ -1,5 +1,5 @@
-"""A variational autoencoder whose rate was set to the one that SGD had before: Adam at 0.1. The reconstruction never gets
-better than the mean picture. Repair: 0.002."""
+"""A variational autoencoder whose rate was set to the one that SGD had before: Adam at 0.1. The reconstruction never
+gets better than the mean picture. Repair: 0.002."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""A critic's last layer has a tanh, for rewards once clipped to one; the discounted returns that it's asked for lie far
-outside of that. Repair: no tanh."""
+"""A critic's last layer has a tanh, for rewards once clipped to one; the discounted returns that it's asked for lie
+far outside of that. Repair: no tanh."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""Linear warmup over 900 steps, counted with the step inside the epoch; an epoch has 120. After the first epoch the code
-switches to the schedule per epoch, and the rate leaps from an eighth of the peak to the peak, which this net without
-normalization does not bear. Repair: a peak that suits and a warmup that fits."""
+"""Linear warmup over 900 steps, counted with the step inside the epoch; an epoch has 120. After the first epoch the
+code switches to the schedule per epoch, and the rate leaps from an eighth of the peak to the peak, which this net
+without normalization does not bear. Repair: a peak that suits and a warmup that fits."""
 
 from collections.abc import Callable
 
