@@ -23,7 +23,7 @@ class Concentration(nn.Module):
     def __init__(self, positive: bool) -> None:
         super().__init__()
         self.net = nn.Sequential(nn.Linear(2, 24), nn.Tanh(), nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 1))
-        nn.init.zeros_(self.net[4].bias)
+        nn.init.constant_(self.net[4].bias, -0.5)
         self.positive = positive
 
     def forward(self, place: Tensor) -> Tensor:
