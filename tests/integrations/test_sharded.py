@@ -152,6 +152,8 @@ class Collectives(TorchDispatchMode):
         self.count += "c10d" in function.namespace
         return function(*args, **(kwargs or {}))
 
+os.makedirs("counted", exist_ok=True)
+
 def collectives(kind, case, **settings):
     model = network(kind)
     with Collectives() as counted:
