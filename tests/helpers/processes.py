@@ -21,11 +21,11 @@ def torchrun(folder: Path, *program: str, processes: int = 2) -> subprocess.Comp
     return subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-addr",
          "127.0.0.1", "--master-port", str(free_port()), *program],
-        cwd=folder, env=environment(), capture_output=True, text=True, timeout=400, check=False,
+        cwd=folder, env=environment(), capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
 
 
-def side_by_side(folder: Path, script: str, processes: int = 2, seconds: float = 300) -> list[tuple[int, str, str]]:
+def side_by_side(folder: Path, script: str, processes: int = 2, seconds: float = 600) -> list[tuple[int, str, str]]:
     """Started without torchrun, which would end the rank that is left: exit code, output and errors of each.
 
     Raises:

@@ -45,7 +45,8 @@ SHAPES = [
         "pytorch_word_language_model", (), 120, 120, (), ("--lr", "500", "--clip", "0"), "learning_rate_too_high"
     ),
     Shape(
-        "nanogpt_train", (), 61, 122, (), ("--learning_rate=30", "--grad_clip=0"), "learning_rate_too_high",
+        "nanogpt_train", (), 61, 122, (),
+        ("--learning_rate=1.0", "--min_lr=1.0", "--grad_clip=0", "--weight_decay=0.0"), "learning_rate_too_high",
         watch="--watch=1",
     ),
     Shape(

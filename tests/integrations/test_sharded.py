@@ -152,6 +152,8 @@ class Collectives(TorchDispatchMode):
         self.count += "c10d" in function.namespace
         return function(*args, **(kwargs or {}))
 
+os.makedirs("counted", exist_ok=True)
+
 def collectives(kind, case, **settings):
     model = network(kind)
     with Collectives() as counted:
@@ -179,7 +181,7 @@ dist.destroy_process_group()
 #: One of two ranks is killed in the middle of a training whose every step needs both.
 KILLED = """
 import signal, threading, time
-threading.Timer(120, lambda: os._exit(17)).start()  # whatever waits for ever is told from what ends
+threading.Timer(400, lambda: os._exit(17)).start()  # whatever waits for ever is told from what ends
 model = network("sharded")
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 with NeuralDbg(model, path=f"rank{rank}.ndbg") as debugger, compare_ranks(debugger, model, every=2, timeout_seconds=20):

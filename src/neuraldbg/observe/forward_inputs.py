@@ -95,7 +95,7 @@ class ForwardInputs:
                     if tensor.grad_fn is not None or is_functional(tensor):
                         continue
                     tensor = kernels.local(tensor)
-                    if kernels.is_number_tensor(tensor):
+                    if kernels.is_number_tensor(tensor) and not is_setting(tensor):
                         place = self._recorder.place("input", f"{path}[{name}]", {"argument": name, "module": path})
                         self._locate(tensor, path, name, place, step)
         return bool(calls) and len(kept) == len(calls)
