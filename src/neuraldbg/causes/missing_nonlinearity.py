@@ -38,3 +38,5 @@ EVIDENCE: Mapping[str, float] = {
 }
 #: Findings that say where it sits and when it starts; the first one present decides.
 LOCATED_BY: tuple[str, ...] = ("linear_layers_in_a_row",)
+#: A stack of linear layers is one linear map, however its weights start.
+DEFINITE = ("model_is_linear_throughout",)

@@ -90,6 +90,11 @@ def _unsaved(root: Node, owners: Mapping[Node, list[str]], order: list[Node]) ->
         if operation(node) in _AGAIN and read is not None and not _finite(_AGAIN[operation(node)](read)):
             return _report("operation", node, node, owners, order, _AGAIN[operation(node)](read))
         left, right = read, autograd.saved_tensor(node, "other")
+        if operation(node) == "Div" and left is None and right is not None and bool((right == 0).any()):
+            # What is divided is saved only where the divisor is trained; by zero, whatever it is gives no number.
+            return _report("operation", node, node, owners, order, right / right)
+        if operation(node) == "Mean" and autograd.saved(node, "self_numel") == 0:
+            return _report("operation", node, node, owners, order, torch.full((1,), torch.nan))
         if operation(node) in ("Div", "Mul") and left is not None and right is not None:
             with contextlib.suppress(RuntimeError):
                 made = left / right if operation(node) == "Div" else left * right

@@ -7,9 +7,14 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.depth import early, flow_graph
 from neuraldbg.measures.inputs import first_trouble, inputs_seen_at, learns_despite_scale, model_inputs
+from neuraldbg.measures.linearity import LINEAR_KINDS
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
+
+#: Share of its start to which a loss falls when layers that read a constant were not needed.
+_LEARNED = 0.6
 
 
 def input_non_finite(run: Run) -> Finding:
@@ -164,8 +169,37 @@ def inputs_do_not_vary(run: Run) -> Finding:
                     spread=typical,
                 )
             )
-    # A hidden state of zeros or a mask beside an input that varies is no fault.
-    return flat[0] if flat and not varies else absent()
+    if flat and not varies:
+        return flat[0]
+    # A hidden state of zeros or a mask beside an input that varies is no fault, unless no layer sees that input.
+    return _first_layers_read_a_constant(run)
+
+
+def _first_layers_read_a_constant(run: Run) -> Finding:
+    """All linear and convolution layers that read the data read the same number everywhere, whatever else varies.
+
+    A graph's edges vary while its nodes carry no features; the layers see the features alone.
+    """
+    if run.learned_to(_LEARNED):
+        return absent()
+    spreads, largest = early(run.trace, "module.input_std"), early(run.trace, "module.input_absmax")
+    graph = flow_graph(run.trace)
+    first = [
+        place.name
+        for place in run.trace.places
+        if place.kind == "module"
+        and place.details.get("kind") in LINEAR_KINDS
+        and place.name in spreads
+        and not (place.name in graph and any(graph.predecessors(place.name)))
+    ]
+    if not first or not graph.number_of_nodes():
+        return absent()
+    constant = [name for name in first if spreads[name] == 0 and math.isfinite(largest.get(name, math.inf))]
+    return when(
+        len(constant) == len(first),
+        f"'{constant[0] if constant else ''}' reads the same number everywhere",
+        step=int(run.series("module.input_std").steps[0]),
+    )
 
 
 def inputs_nearly_all_zero(run: Run) -> Finding:

@@ -33,6 +33,9 @@ def loss_ends_above_start(run: Run) -> Finding:
     if run.adversarial:
         return absent()
     start = float(np.median(curve.finite[: max(3, min(10, curve.count // 10))]))
+    if curve.kind == "other" and start < 0 and abs(curve.end) <= abs(start) and run.bad_step is None:
+        # A sum of advantages or scores goes to zero as there is less to gain: its level says nothing of progress.
+        return unmeasured()
     rise = curve.end - start
     level = max(0.1 * abs(start), 3 * curve.noise / math.sqrt(curve.window), 1e-12)
     if curve.end > 10 * abs(float(curve.finite[0])) > 0 and curve.end > 0.9 * start:

@@ -18,6 +18,7 @@ _HAZARDOUS = frozenset(
     {
         "Log", "Log2", "Log10", "Log1P", "Sqrt", "Rsqrt", "Reciprocal", "Div", "Exp", "Expm1", "Acos", "Asin", "Atanh", "Pow",
         "Std", "Var", "LinalgVectorNorm", "Norm", "Softmax", "Cosh", "Sinh", "Logsumexp", "Tan", "Digamma", "Lgamma",
+        "Mean",
     }
 )  # fmt: skip
 #: Those with no edge but the largest number: a weight that grows without bound takes any of them there.

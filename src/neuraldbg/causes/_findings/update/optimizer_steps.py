@@ -49,6 +49,9 @@ def no_optimizer_step(run: Run) -> Finding:
         # Means of a third, each of independent noise: five times the spread of their difference.
         if fell > 5 * curve.noise * math.sqrt(2 / third) and fell > 0.02 * abs(curve.first):
             return absent()
+        # Lowered by half at some time, also where it rose again later: something moves the weights.
+        if 0 < curve.best < 0.5 * curve.first and curve.first - curve.best > 5 * curve.noise:
+            return absent()
     return when(run.optimizer_steps == 0, f"{run.backwards} backward passes and not one optimizer step")
 
 
