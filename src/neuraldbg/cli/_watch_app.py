@@ -66,7 +66,7 @@ class WatchApp(App[None]):
     .-narrow Panel:focus { border-top: solid ansi_blue; }
     .-narrow #loss-panel > Part { height: 7; }
     """
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW + 1, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW + 1, "-wide")]  # noqa: RUF012 - declared so by textual
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "quit"),
