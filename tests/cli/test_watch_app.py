@@ -120,7 +120,7 @@ def test_a_training_script_is_watched_from_its_first_step_to_its_verdict(box):
             time.sleep(0.1)
 
         async def steps(app, pilot):
-            await until(app, pilot, lambda: "1,500 steps · finished" in text_of(app) and app._watcher.settled, 240)
+            await until(app, pilot, lambda: "1,500 steps · finished" in text_of(app) and app._watcher.settled, 60)
             await until(app, pilot, lambda: app.moment.diagnosis.steps == 1500)
             assert re.search(r"gradient +[▁▂▃▄▅▆▇█]+", text_of(app))
 

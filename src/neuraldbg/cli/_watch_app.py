@@ -121,10 +121,10 @@ class WatchApp(App[None]):
                 trouble = str(error)
             if not self.frozen:
                 self.show(moment, trouble)
-            if settled and not trouble:
+            ended = moment is not None and moment.state != "running"
+            if settled and ended and not trouble:
                 self.moment = moment
                 return
-            ended = moment is not None and moment.state != "running"
             await asyncio.sleep(0.2 if ended and not trouble else self._watcher.pause(self._every))
 
     def show(self, moment: Moment | None, trouble: str = "") -> None:
