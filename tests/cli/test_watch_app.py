@@ -187,7 +187,9 @@ def test_names_of_the_model_are_text_and_nothing_else(tmp_path, columns):
 
     async def steps(app, pilot):
         await until(app, pilot, lambda: "non_finite" in text_of(app))
-        seen.append(" ".join(re.sub("[│╭╮╰╯─]", " ", text_of(app)).split()))
+        # The events stand at the left of a wide terminal.
+        left = "\n".join(line[: columns // 2] if columns > 60 else line for line in text_of(app).splitlines())
+        seen.append(" ".join(re.sub("[│╭╮╰╯─]", " ", left).split()))
         await pilot.press("e")
         await until(app, pilot, lambda: "FAILED" in text_of(app))
         seen.append(text_of(app))
