@@ -68,7 +68,7 @@ def on_screen(watcher, size, steps, every=0.1):
     return asyncio.run(run())
 
 
-async def until(app, pilot, condition, seconds=120):
+async def until(app, pilot, condition, seconds=40):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, text_of(app)
@@ -120,7 +120,7 @@ def test_a_training_script_is_watched_from_its_first_step_to_its_verdict(box):
             time.sleep(0.1)
 
         async def steps(app, pilot):
-            await until(app, pilot, lambda: "1,500 steps · finished" in text_of(app) and app._watcher.settled, 240)
+            await until(app, pilot, lambda: "1,500 steps · finished" in text_of(app) and app._watcher.settled, 60)
             await until(app, pilot, lambda: app.moment.diagnosis.steps == 1500)
             assert re.search(r"gradient +[▁▂▃▄▅▆▇█]+", text_of(app))
 
@@ -187,7 +187,9 @@ def test_names_of_the_model_are_text_and_nothing_else(tmp_path, columns):
 
     async def steps(app, pilot):
         await until(app, pilot, lambda: "non_finite" in text_of(app))
-        seen.append(" ".join(re.sub("[│╭╮╰╯─]", " ", text_of(app)).split()))
+        # The events stand at the left of a wide terminal.
+        left = "\n".join(line[: columns // 2] if columns > 60 else line for line in text_of(app).splitlines())
+        seen.append(" ".join(re.sub("[│╭╮╰╯─]", " ", left).split()))
         await pilot.press("e")
         await until(app, pilot, lambda: "FAILED" in text_of(app))
         seen.append(text_of(app))
@@ -218,7 +220,7 @@ def test_the_keys_pause_explain_help_and_quit(tmp_path):
         await until(app, pilot, lambda: "20 steps" in text_of(app) and "PAUSED" not in text_of(app))
         await until(app, pilot, lambda: app.moment.diagnosis is not None)
         await pilot.press("e")
-        await until(app, pilot, lambda: "NeuralDBG · train.py" in text_of(app))
+        await until(app, pilot, lambda: "Nothing failed in" in text_of(app))
         more(20, 30)  # the view goes on behind the page
         await until(app, pilot, lambda: app.moment.steps == 30)
         await pilot.press("q")
@@ -242,7 +244,7 @@ def test_a_trace_that_vanishes_is_said_and_the_view_goes_on(tmp_path):
     path.unlink()
 
     async def steps(app, pilot):
-        await until(app, pilot, lambda: "no such file" in " ".join(text_of(app).split()))
+        await until(app, pilot, lambda: "no such file" in " ".join(re.sub("[│╭╮╰╯─]", " ", text_of(app)).split()))
 
     on_screen(watcher, (120, 30), steps)
 
@@ -255,7 +257,7 @@ def test_on_a_terminal_it_is_suspended_comes_back_and_leaves_it_as_it_was(tmp_pa
         os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], environment(TERM="xterm", NO_COLOR="1"))
     said = ""
 
-    def wait_for(pattern, seconds=120):
+    def wait_for(pattern, seconds=40):
         nonlocal said
         end = time.monotonic() + seconds
         while not re.search(pattern, said):

@@ -50,7 +50,7 @@ class StripApp(App[None]):
     .-narrow #words { height: auto; }
     .-narrow Curves { max-height: 2; }
     """
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (61, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (61, "-wide")]  # noqa: RUF012 - declared so by textual
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(

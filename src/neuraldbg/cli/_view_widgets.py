@@ -27,8 +27,8 @@ _MOST_MARKS = 20
 class Part(Static):
     """Text that is drawn anew when the picture or the size changes."""
 
-    def __init__(self, **names: str) -> None:
-        super().__init__("", markup=False, **names)
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", markup=False, id=id)
         self.picture: Picture | None = None
 
     def show(self, picture: Picture) -> None:
@@ -109,8 +109,8 @@ class Loss(Part):
 class Curves(Part):
     """The other curves, one line each."""
 
-    def __init__(self, skip: int = 1, **names: str) -> None:
-        super().__init__(**names)
+    def __init__(self, skip: int = 1) -> None:
+        super().__init__()
         self._skip = skip
 
     def drawn(self, picture: Picture, width: int, height: int) -> Content:
@@ -144,8 +144,8 @@ class Events(Part):
 class Panel(VerticalScroll):
     """A part in a frame, that scrolls by itself where it is too long."""
 
-    def __init__(self, title: str, part: Part, **names: str) -> None:
-        super().__init__(part, **names)
+    def __init__(self, title: str, part: Part, id: str) -> None:
+        super().__init__(part, id=id)
         self.border_title = Content(title)
 
 

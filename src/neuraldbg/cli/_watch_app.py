@@ -66,7 +66,7 @@ class WatchApp(App[None]):
     .-narrow Panel:focus { border-top: solid ansi_blue; }
     .-narrow #loss-panel > Part { height: 7; }
     """
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (NARROW + 1, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW + 1, "-wide")]  # noqa: RUF012 - declared so by textual
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "quit"),
@@ -100,28 +100,38 @@ class WatchApp(App[None]):
             if number is not None:
                 with suppress(NotImplementedError, RuntimeError, ValueError):
                     loop.add_signal_handler(number, self.exit)
+        self.app_resume_signal.subscribe(self, lambda _: self._draw_all())
         self.run_worker(self._follow(), exclusive=True)
+
+    def _draw_all(self) -> None:
+        """Draws every line: after Ctrl-Z and fg the terminal is empty, and only what changed would be drawn."""
+        for screen in self.screen_stack:
+            screen.refresh(layout=True)
+            for widget in screen.query("*"):
+                widget.refresh()
 
     async def _follow(self) -> None:
         """Looks until nothing will change any more."""
         while True:
-            settled = self._watcher.settled
+            settled, moment = self._watcher.settled, self.moment
             trouble = ""
             try:
                 moment = await asyncio.to_thread(self._watcher.look)
             except NeuralDbgError as error:
-                moment, trouble = self.moment, str(error)
+                trouble = str(error)
             if not self.frozen:
                 self.show(moment, trouble)
-            if settled and not trouble:
+            ended = moment is not None and moment.state != "running"
+            if settled and ended and not trouble:
                 self.moment = moment
                 return
-            ended = moment is not None and moment.state != "running"
             await asyncio.sleep(0.2 if ended and not trouble else self._watcher.pause(self._every))
 
     def show(self, moment: Moment | None, trouble: str = "") -> None:
         """Draws the moment."""
-        shown = replace(moment or Moment("", 0, "running"), **({"note": trouble} if trouble else {}))
+        shown = moment or Moment("", 0, "running")
+        if trouble:
+            shown = replace(shown, note=trouble)
         self.moment = shown
         drawn = picture(shown)
         for part in self.screen_stack[0].query(Part):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DIAGNOSE_EVERY, DIAGNOSE_SHARE = 5.0, 10.0
 #: Seconds between two looks are at least this multiple of what the last one took, and at most so many seconds.
 LOOK_SHARE, LONGEST_PAUSE = 10.0, 30.0
+#: Seconds that a trace may be without the number of its process before it counts as left behind.
+NAMELESS = 30.0
 #: Seconds over which the steps a second are taken.
 RATE_OVER = 10.0
 #: Quantities that are followed, with the names of their curves on the screen.
@@ -61,7 +63,9 @@ class Watcher:
         self.tail.look()
         self.cost = time.perf_counter() - begin
         meta = self.tail.meta
-        running = is_running(meta)
+        # The file is there a moment before it says whose it is.
+        begun = not meta.get("pid") and not meta.get("finished") and time.time() - _written(self.tail.path) < NAMELESS
+        running = begun or is_running(meta)
         self._diagnose_when_due(running, wait)
         state = "running" if running else "finished" if meta.get("finished") else "its process has gone"
         steps = max(self.tail.last_step, int(meta.get("last_step", -1))) + 1
