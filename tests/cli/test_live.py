@@ -121,6 +121,20 @@ def test_the_view_stands_below_and_the_script_is_as_it_is_under_python(terminal)
     assert moves and all(16 < int(row) <= ROWS and int(column) + len(text) <= COLUMNS for row, column, text in moves)
 
 
+def test_a_screen_that_the_script_clears_is_drawn_again(tmp_path):
+    cleared = SCRIPT.replace("while not select", 'print("\\x1b[2J", flush=True)\nwhile not select', 1)
+    (tmp_path / "train.py").write_text(cleared, encoding="utf-8")
+    terminal = Terminal(tmp_path, "run", "--live", "train.py")
+    try:
+        terminal.until(r"steps · running")
+        for _ in range(2):
+            # What is drawn from here on holds all parts, the one that has not changed too.
+            terminal.said = ""
+            terminal.until(r"Nothing suspicious so far")
+    finally:
+        os.kill(terminal.pid, signal.SIGKILL)
+
+
 def test_an_interrupt_ends_it_as_it_ends_python(terminal):
     terminal.until(r"steps · running")
     terminal.type("\x03")

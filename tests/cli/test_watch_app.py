@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 import pytest
@@ -235,6 +236,33 @@ def test_the_keys_pause_explain_help_and_quit(tmp_path):
     more(0, 10)
     assert on_screen(Watcher(path), (80, 30), steps).return_code == 0
     recording.close()
+
+
+def test_leaving_waits_for_no_look_that_hangs(tmp_path):
+    path = tmp_path / "run.ndbg"
+    process = writer(path, 200, "stays")
+    assert process.stdout.readline() == "written\n"
+    hangs, looked = threading.Event(), threading.Event()
+
+    class Hanging(Watcher):
+        def look(self):
+            looked.set()
+            hangs.wait(600)
+            return super().look()
+
+    async def leave(app, pilot):
+        await until(app, pilot, looked.is_set)
+        await pilot.press("q")
+
+    # In a thread, so that a view that waits fails here instead of hanging.
+    view = threading.Thread(target=on_screen, args=(Hanging(path), (80, 24), leave), daemon=True)
+    view.start()
+    view.join(60)
+    waited = view.is_alive()
+    hangs.set()
+    process.kill()
+    process.wait()
+    assert not waited
 
 
 def test_a_trace_that_vanishes_is_said_and_the_view_goes_on(tmp_path):

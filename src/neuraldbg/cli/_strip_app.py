@@ -18,6 +18,7 @@ from textual.driver import Driver
 from textual.events import Resize
 from textual.geometry import Size
 
+from neuraldbg.cli._aside import aside
 from neuraldbg.cli._view_widgets import Curves, Events, Part, Suspected, Title
 from neuraldbg.errors import NeuralDbgError
 from neuraldbg.report.live import Moment
@@ -81,13 +82,15 @@ class StripApp(App[None]):
         while True:
             try:
                 watcher = self._watcher()
-                moment = await asyncio.to_thread(watcher.look)
+                moment = await aside(watcher.look)
                 pause = watcher.pause(LOOK_EVERY)
             except NeuralDbgError:  # nothing was committed yet
                 moment = Moment("NeuralDBG", 0, "running")
             shown = picture(moment)
             for part in self.query(Part):
                 part.show(shown)
+            # All lines anew: the script may have cleared the screen, and textual sends only what changed.
+            self.screen.refresh()
             await asyncio.sleep(pause)
 
     async def _check(self) -> None:

@@ -16,6 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
+from neuraldbg.cli._aside import aside
 from neuraldbg.cli._view_widgets import Curves, Events, Loss, Page, Panel, Part, Suspected, Title
 from neuraldbg.cli._watcher import Watcher
 from neuraldbg.errors import NeuralDbgError
@@ -116,7 +117,7 @@ class WatchApp(App[None]):
             settled, moment = self._watcher.settled, self.moment
             trouble = ""
             try:
-                moment = await asyncio.to_thread(self._watcher.look)
+                moment = await aside(self._watcher.look)
             except NeuralDbgError as error:
                 trouble = str(error)
             if not self.frozen:

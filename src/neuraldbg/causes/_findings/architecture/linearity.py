@@ -8,7 +8,6 @@ from neuraldbg.measures.linearity import linear_sources, linear_throughout
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
-
 #: Share of its start to which a loss falls when one linear map was all that the task asked for.
 _LEARNED = 0.2
 
