@@ -127,6 +127,7 @@ def try_out(case: Case, diagnosis: Diagnosis, options: argparse.Namespace) -> Ve
         top=max(1, len(diagnosis.hypotheses)),
         seeds=options.seeds,
         jobs=options.jobs,
+        limit=60 * options.minutes,
     )
 
 
