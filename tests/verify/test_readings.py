@@ -109,6 +109,31 @@ def test_a_validation_is_written_down_apart_from_the_training_loss():
     assert all(len(values) == 60 for _, values in replay.streams.values())
 
 
+def test_a_validation_counts_once_where_torchs_functions_are_replaced():
+    plan = Plan("standardize_targets", Target("unscaled_target"), steps=60, seed=1)
+    ((_, (_, values)),) = carry_out(plan, by_list([0, 1, 2, 3])).held_out.items()
+    assert len(values) == 6
+
+
+def test_the_meter_changes_nothing_that_an_intervention_does_to_a_loss():
+    def train() -> None:
+        torch.manual_seed(0)
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(20):
+            x = torch.randn(32, 4)
+            F.mse_loss(model(x), x.sum(1, keepdim=True) * 1000).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    calls = []
+    with intervene("standardize_targets", Target("unscaled_target")) as lever:
+        train()
+        calls.append(lever.acted)
+    replay = carry_out(Plan("standardize_targets", Target("unscaled_target"), steps=60), train)
+    assert calls == [replay.acted] and replay.acted > 0
+
+
 def test_rows_of_a_python_list_are_shuffled_through_the_model_and_the_loss():
     train = by_list([0, 1, 2, 3])
     without = carry_out(Plan(None, steps=60), train)
