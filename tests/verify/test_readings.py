@@ -27,10 +27,10 @@ def run(acted: int = 0, held_out: list[float] | None = None, **streams: list[flo
     )
 
 
-def verdict_of(cause: str, intervention: str, without: list[Replay], treated: list[Replay]):
+def verdict_of(cause: str, intervention: str, without: list[Replay], treated: list[Replay], symptom: str = "slow"):
     guess = CausalHypothesis(cause, "it fails", None, None, (0, 0), 0.6)
     arm = Arm(guess, intervention, 1.0, dict(enumerate(treated)))
-    (verdict,) = judge([arm], dict(enumerate(without)), "slow", 0)
+    (verdict,) = judge([arm], dict(enumerate(without)), symptom, 0)
     return verdict
 
 
@@ -75,6 +75,13 @@ def test_a_loss_on_other_data_counts_where_the_training_loss_does_not_show_the_c
     without = [run(first=flat(1.0), held_out=[2.0] * 10) for _ in range(3)]
     treated = [run(acted=1, first=flat(1.02), held_out=[2.0] * 5 + [0.5] * 5) for _ in range(3)]
     assert verdict_of(cause, intervention, without, treated).verdict == expected
+
+
+def test_a_loss_on_other_data_is_read_by_its_end_whatever_the_training_loss_is_read_by():
+    without = [run(first=flat(1.0), held_out=[1.6] * 3 + [2.0] * 37) for _ in range(3)]
+    treated = [run(acted=1, first=flat(1.0), held_out=[1.6] * 3 + [1.9] * 20 + [0.5] * 17) for _ in range(3)]
+    verdict = verdict_of("unshuffled_data", "shuffle_window", without, treated, "loss_spike")
+    assert verdict.verdict == "confirmed" and "not trained on" in verdict.reason
 
 
 def by_list(order: list[int], steps: int = 60):
