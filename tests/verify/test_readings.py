@@ -27,10 +27,10 @@ def run(acted: int = 0, held_out: list[float] | None = None, **streams: list[flo
     )
 
 
-def verdict_of(cause: str, intervention: str, without: list[Replay], treated: list[Replay]):
+def verdict_of(cause: str, intervention: str, without: list[Replay], treated: list[Replay], symptom: str = "slow"):
     guess = CausalHypothesis(cause, "it fails", None, None, (0, 0), 0.6)
     arm = Arm(guess, intervention, 1.0, dict(enumerate(treated)))
-    (verdict,) = judge([arm], dict(enumerate(without)), "slow", 0)
+    (verdict,) = judge([arm], dict(enumerate(without)), symptom, 0)
     return verdict
 
 
@@ -77,6 +77,13 @@ def test_a_loss_on_other_data_counts_where_the_training_loss_does_not_show_the_c
     assert verdict_of(cause, intervention, without, treated).verdict == expected
 
 
+def test_a_loss_on_other_data_is_read_by_its_end_whatever_the_training_loss_is_read_by():
+    without = [run(first=flat(1.0), held_out=[1.6] * 3 + [2.0] * 37) for _ in range(3)]
+    treated = [run(acted=1, first=flat(1.0), held_out=[1.6] * 3 + [1.9] * 20 + [0.5] * 17) for _ in range(3)]
+    verdict = verdict_of("unshuffled_data", "shuffle_window", without, treated, "loss_spike")
+    assert verdict.verdict == "confirmed" and "not trained on" in verdict.reason
+
+
 def by_list(order: list[int], steps: int = 60):
     """A program that cuts its batches from a Python list, and validates on other samples every ten steps."""
 
@@ -107,6 +114,31 @@ def test_a_validation_is_written_down_apart_from_the_training_loss():
     ((place, (steps, values)),) = replay.held_out.items()
     assert place.startswith("held out") and len(values) == 6 and steps == sorted(steps)
     assert all(len(values) == 60 for _, values in replay.streams.values())
+
+
+def test_a_validation_counts_once_where_torchs_functions_are_replaced():
+    plan = Plan("standardize_targets", Target("unscaled_target"), steps=60, seed=1)
+    ((_, (_, values)),) = carry_out(plan, by_list([0, 1, 2, 3])).held_out.items()
+    assert len(values) == 6
+
+
+def test_the_meter_changes_nothing_that_an_intervention_does_to_a_loss():
+    def train() -> None:
+        torch.manual_seed(0)
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(20):
+            x = torch.randn(32, 4)
+            F.mse_loss(model(x), x.sum(1, keepdim=True) * 1000).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    calls = []
+    with intervene("standardize_targets", Target("unscaled_target")) as lever:
+        train()
+        calls.append(lever.acted)
+    replay = carry_out(Plan("standardize_targets", Target("unscaled_target"), steps=60), train)
+    assert calls == [replay.acted] and replay.acted > 0
 
 
 def test_rows_of_a_python_list_are_shuffled_through_the_model_and_the_loss():

@@ -142,7 +142,9 @@ def readings(replays: Sequence[Replay], symptom: str, onset: int, held_out: bool
             found.append(Reading(stream, COURSE, " over the run, which gets there in the end without it, too"))
     if held_out and usable:
         found += [
-            Reading(place, main) for place, (_, values) in usable[0].held_out.items() if len(values) >= _FEWEST_HELD_OUT
+            Reading(place, "", " on data that it was not trained on")
+            for place, (_, values) in usable[0].held_out.items()
+            if len(values) >= _FEWEST_HELD_OUT
         ]
     return found
 

@@ -88,8 +88,10 @@ def experiment(
         chosen = [h for h in hypotheses if h.cause in rule.CAUSES][:1] or [
             CausalHypothesis(rule.CAUSES[0], "", None, None, (onset, onset), 0.1)
         ]
-    length = steps or default_steps(symptom, onset, seen)
     arms = [Arm(h, only or against(h.cause)) for h in chosen]
+    # What shows on other data is not seen right after an onset.
+    whole = any(arm.intervention and not getattr(get(arm.intervention), "SHOWN_IN_LOSS", True) for arm in arms)
+    length = steps or max(default_steps(kind, onset, seen) for kind in ((symptom, "") if whole else (symptom,)))
     workers = jobs or max(1, (os.cpu_count() or 2) // 2)
     run = _Runs(
         start, workers, length, limit, progress, seeds * (1 + sum(arm.intervention is not None for arm in arms))

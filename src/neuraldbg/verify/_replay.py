@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import random
 import sys
 import time
@@ -118,8 +119,18 @@ class Meter:
             lever.replace(torch.nn.functional, name, self._validated, elsewhere=False)
 
     def _validated(self, original: Any) -> Any:
+        running = False
+
         def loss(*arguments: Any, **keywords: Any) -> Any:
-            value = original(*arguments, **keywords)
+            nonlocal running
+            if running:
+                # Under a torch function mode a function hands itself on by its name, under which this one is found.
+                return inspect.unwrap(original)(*arguments, **keywords)
+            running = True
+            try:
+                value = original(*arguments, **keywords)
+            finally:
+                running = False
             if not torch.is_grad_enabled() and isinstance(value, Tensor) and value.numel() == 1 and not self._waiting():
                 place = f"held out, {_place(user_frame())}"
                 self._note(self._replay.held_out, place, self._rounds.index, float(value) * self._unit())
