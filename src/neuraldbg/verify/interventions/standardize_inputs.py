@@ -2,7 +2,8 @@
 
 ## What it changes
 Floating-point inputs of the model that are out of scale are brought to mean 0 and spread 1, per feature (per channel of
-images), with the statistics of the first batches, in training and in validation. Inputs of an ordinary scale are left.
+images), with the statistics of the first batches, in training and in validation. Inputs of an ordinary scale are left,
+and so are those that say where something is (masks, adjacency, one-hot rows): many exact zeros, and the rest up to one.
 
 ## Which causes it removes
 Inputs that are not normalized.
@@ -24,6 +25,8 @@ ALSO_CURES = 0.05
 CHANGES_LOSS = False
 #: Ordinary inputs: spread within a factor of five of one, mean within three spreads, features alike within tenfold.
 _SPREAD, _MEAN, _UNLIKE = 5.0, 3.0, 10.0
+#: Numbers between zero and one, of which so many are exactly zero and the largest is no less, are indicators.
+_ZEROS, _LARGEST = 0.25, 0.1
 #: Batches whose statistics are collected; then they are fixed.
 _BATCHES = 8
 
@@ -58,6 +61,8 @@ class Scale:
             return tensor
         mean = self.sum / self.count
         deviation = (self.squares / self.count - mean.square()).clamp_min(0).sqrt()
+        if self.out_of_scale is None and _indicates(values):
+            self.out_of_scale = False
         if self.out_of_scale is None:
             varying = deviation[deviation > 1e-8 * mean.abs().max().clamp_min(1e-30)]
             if not varying.numel():
@@ -73,6 +78,14 @@ class Scale:
             return tensor
         safe = torch.where(deviation > 1e-8 * mean.abs().clamp_min(1e-30), deviation, torch.ones_like(deviation))
         return ((values - mean) / safe).to(tensor.dtype)
+
+
+def _indicates(values: torch.Tensor) -> bool:
+    """Whether numbers say where something is, or how much of a whole: their zeros have to stay zeros."""
+    if not values.numel():
+        return False
+    inside = float(values.min()) >= 0 and _LARGEST <= float(values.max()) <= 1
+    return inside and float((values == 0).double().mean()) >= _ZEROS
 
 
 def install(lever: Lever) -> None:
