@@ -182,7 +182,44 @@ def twins_without_activation(watch: Any) -> None:
     train(encoder, loss, 200, 2e-3, watch, adam=True)
 
 
+def mean_over_what_is_still_wrong(watch: Any) -> None:
+    """Once nothing is wrong any more, zero is divided by zero."""
+    labels = torch.arange(300) % 4
+    inputs = 3 * torch.randn(4, 10)[labels] + 0.3 * torch.randn(300, 10)
+    model = network()
+
+    def loss() -> Tensor:
+        rows = torch.randint(0, 300, (32,))
+        each = F.cross_entropy(model(inputs[rows]), labels[rows], reduction="none")
+        wrong = each.detach() > 0.3
+        return (each * wrong).sum() / wrong.sum()
+
+    train(model, loss, 150, 1e-2, watch, adam=True)
+
+
+class _Nodes(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 24), nn.Linear(24, 2)
+
+    def forward(self, nodes: Tensor, edges: Tensor) -> Tensor:
+        hidden = self.first(nodes).relu()
+        hidden = edges.softmax(2) @ hidden
+        return self.last(hidden.mean(1))
+
+
+def nodes_that_carry_nothing(watch: Any) -> None:
+    """The edges vary, and the layers see the features alone."""
+    edges = torch.randn(200, 8, 8)
+    labels = (edges.mean((1, 2)) > 0).long()
+    model = _Nodes()
+    nodes = torch.ones(200, 8, 6)
+    train(model, lambda: F.cross_entropy(model(nodes, edges), labels), 150, 5e-3, watch, adam=True)
+
+
 FAILING: tuple[tuple[Program, str], ...] = (
+    (mean_over_what_is_still_wrong, "loss_domain"),
+    (nodes_that_carry_nothing, "constant_input"),
     (one_activation(14, nn.Sigmoid()), "vanishing_depth"),
     (twins_without_activation, "missing_nonlinearity"),
     (variational(gain=200.0), "init_too_large"),

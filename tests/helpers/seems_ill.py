@@ -145,7 +145,40 @@ def sines_at_the_end_of_blocks(watch: Any) -> None:
     train(model, lambda: F.mse_loss(model(inputs), target), 300, 5e-3, watch, adam=True)
 
 
+class _Experts(nn.Module):
+    """The best expert answers; the last one is never the best."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.router = nn.Linear(10, 3)
+        self.experts = nn.ModuleList(nn.Sequential(nn.Linear(10, 24), nn.ReLU(), nn.Linear(24, 4)) for _ in range(3))
+        with torch.no_grad():
+            self.router.bias.copy_(torch.tensor([0.0, -1.5, -100.0]))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        weights = self.router(inputs).softmax(1)
+        best = weights.argmax(1)
+        rows = [(best == index).nonzero().flatten() for index in range(3)]
+        found = [
+            weights[row, index, None] * self.experts[index](inputs[row]) for index, row in enumerate(rows) if len(row)
+        ]
+        return torch.cat(found)[torch.cat([row for row in rows if len(row)]).argsort()]
+
+
+def an_expert_that_is_never_chosen(watch: Any) -> None:
+    inputs, labels = points()
+    model = _Experts()
+    order = iter(torch.randint(0, 300, (400, 6)))
+
+    def loss() -> Tensor:
+        rows = next(order)
+        return F.cross_entropy(model(inputs[rows]), labels[rows])
+
+    train(model, loss, 400, 5e-3, watch, adam=True)
+
+
 HEALTHY: tuple[Program, ...] = (
+    an_expert_that_is_never_chosen,
     one_activation(6, nn.ReLU()),
     sines_at_the_end_of_blocks,
     variational(),

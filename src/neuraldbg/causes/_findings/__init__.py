@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
@@ -42,7 +43,9 @@ def ask(run: Run) -> tuple[dict[str, Finding], list[str]]:
     failures: list[str] = []
     for name, question in questions().items():
         try:
-            answers[name] = question(run)
+            answer = question(run)
+            # A part of a question may have given the answer under its own name.
+            answers[name] = answer if answer.name == name else replace(answer, name=name)
         except Exception as error:
             answers[name] = Finding(name, None)
             failures.append(f"finding {name} failed: {type(error).__name__}: {error}")

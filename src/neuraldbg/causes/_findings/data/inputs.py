@@ -172,16 +172,19 @@ def inputs_do_not_vary(run: Run) -> Finding:
     if flat and not varies:
         return flat[0]
     # A hidden state of zeros or a mask beside an input that varies is no fault, unless no layer sees that input.
-    return _first_layers_read_a_constant(run)
+    blind = _first_layers_read_a_constant(run)
+    if blind is None:
+        return absent()
+    return present(f"'{blind}' reads the same number everywhere", step=int(run.series("module.input_std").steps[0]))
 
 
-def _first_layers_read_a_constant(run: Run) -> Finding:
-    """All linear and convolution layers that read the data read the same number everywhere, whatever else varies.
+def _first_layers_read_a_constant(run: Run) -> str | None:
+    """The first linear or convolution layer where all that read the data read one number; None otherwise.
 
     A graph's edges vary while its nodes carry no features; the layers see the features alone.
     """
     if run.learned_to(_LEARNED):
-        return absent()
+        return None
     spreads, largest = early(run.trace, "module.input_std"), early(run.trace, "module.input_absmax")
     graph = flow_graph(run.trace)
     first = [
@@ -193,13 +196,9 @@ def _first_layers_read_a_constant(run: Run) -> Finding:
         and not (place.name in graph and any(graph.predecessors(place.name)))
     ]
     if not first or not graph.number_of_nodes():
-        return absent()
+        return None
     constant = [name for name in first if spreads[name] == 0 and math.isfinite(largest.get(name, math.inf))]
-    return when(
-        len(constant) == len(first),
-        f"'{constant[0] if constant else ''}' reads the same number everywhere",
-        step=int(run.series("module.input_std").steps[0]),
-    )
+    return constant[0] if len(constant) == len(first) else None
 
 
 def inputs_nearly_all_zero(run: Run) -> Finding:

@@ -32,6 +32,8 @@ def parameters_never_reached(run: Run) -> Finding:
     lost = [
         n for n in lost if owner_of(n) and owner_of(n) not in called and not _functional_owner(run, owner_of(n), called)
     ]
+    chosen = _sometimes_reached(run)
+    lost = [n for n in lost if not any(n.startswith(f"{parent}.") for parent in chosen)]
     if not lost:
         return absent()
     held = [n for n in lost if rows[n][1]]
@@ -44,6 +46,22 @@ def parameters_never_reached(run: Run) -> Finding:
         layer=place or owner_of(lost[0]),
         share=share,
     )
+
+
+def _sometimes_reached(run: Run) -> set[str]:
+    """Containers with a numbered member that gets gradients in some steps and none in others: a choice among experts.
+
+    A member that is never chosen is no layer that was forgotten.
+    """
+    series = run.series("parameter.has_gradient")
+    found = set()
+    for index, name in enumerate(series.names):
+        column = series.values[:, index]
+        if not (np.nanmin(column, initial=1.0) < 0.5 < np.nanmax(column, initial=0.0)):
+            continue
+        parts = name.split(".")
+        found |= {".".join(parts[:at]) for at, part in enumerate(parts) if at and part.isdigit()}
+    return found
 
 
 def _functional_owner(run: Run, owner: str, called: set[str]) -> bool:
