@@ -1,7 +1,7 @@
 """How often does verification confirm the right cause, and how often a wrong one?
 
     python -m bench.verify [--field 20] [--folder CASES] [--fault 20] [--seeds 3] [--minutes 10] [--only CAUSE]
-                           [--handed] [--keep FOLDER] [--out FILE]
+                           [--handed [--acting]] [--keep FOLDER] [--out FILE]
 
 Each run is recorded and diagnosed as it is. Then its top three hypotheses are verified, and with them a wrong one that
 is put in on purpose: the first cause, in a fixed shuffled order, that is neither the right one nor accepted, that has
@@ -10,7 +10,8 @@ diagnosis gives none.
 
 With ``--handed`` nothing is diagnosed: the right hypothesis and a wrong one are handed in with a probability of 0.4
 each, without a place, so that the figures speak of the experiment alone. Cases whose cause no intervention removes are
-left out.
+left out. Most changes find nothing to change in a program that has another fault; with ``--acting`` the wrong hypothesis
+is one of those whose change acts on every program, which is the harder test.
 """
 
 from __future__ import annotations
@@ -41,7 +42,11 @@ from neuraldbg.verify.interventions import against, all_interventions
 #: Probability of a cause that the diagnosis does not even consider.
 PUT_IN = 0.05
 #: What the labels of the field cases call a symptom, in the words of the records; the others are what a whole run shows.
-SYMPTOMS = {"loss_nan": "loss_non_finite", "divergence": "loss_diverged"}
+SYMPTOMS = {"loss_nan": "loss_non_finite"}
+#: Causes whose intervention changes every program, so that it may make a failure go away that is not theirs.
+ACT_ANYWHERE = (
+    "exploding_depth", "learning_rate_too_high", "learning_rate_too_low", "missing_gradient_clipping", "vanishing_depth",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,8 @@ def judge_handed(case: Case, options: argparse.Namespace) -> dict[str, Any] | No
     if against(case.cause) is None:
         return None
     right = {case.cause, *case.also}
-    possible = sorted({cause for rule in all_interventions().values() for cause in rule.CAUSES} - right)
+    every = ACT_ANYWHERE if options.acting else (c for rule in all_interventions().values() for c in rule.CAUSES)
+    possible = sorted(set(every) - right)
     put_in = random.Random(case.name).choice(possible)
     handed = [CausalHypothesis(cause, "", None, None, (case.onset, case.onset), 0.4) for cause in (case.cause, put_in)]
     symptom = Symptom(case.symptom, "It fails.", case.onset)
@@ -231,6 +237,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="one cause")
     parser.add_argument("--skip", type=int, default=0, help="runs to leave out at the beginning")
     parser.add_argument("--handed", action="store_true", help="hand the hypotheses in; diagnose nothing")
+    parser.add_argument("--acting", action="store_true", help="with --handed: a wrong one whose change always acts")
     parser.add_argument(
         "--keep", default="", help="folder in which replays are kept, and from which they are used again"
     )

@@ -90,16 +90,20 @@ def main():
                 optimizer.step()
     assert (original / "notes.txt").read_text() == "minemore"
     os.remove(original / "log.txt.keep")
+    assert not (original / "log.txt.keep").exists()
+    os.remove(settings["elsewhere"])
 
 if __name__ == "__main__":
     main()
 """
 
 
-def test_a_script_reads_and_writes_its_files_and_the_users_stay_as_they_are(tmp_path, monkeypatch):
+def test_a_script_reads_and_writes_its_files_and_the_users_stay_as_they_are(tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", SOURCE)
     (tmp_path / "train.py").write_text(SCRIPT)
-    (tmp_path / "settings.json").write_text(json.dumps({"original": str(tmp_path)}))
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "file"
+    elsewhere.write_text("mine")
+    (tmp_path / "settings.json").write_text(json.dumps({"original": str(tmp_path), "elsewhere": str(elsewhere)}))
     for name in ("log.txt", "notes.txt", "model.pt", "log.txt.keep"):
         (tmp_path / name).write_text("mine")
     (tmp_path / "big.bin").write_bytes(b"original" + bytes(2_000_000))
@@ -108,6 +112,7 @@ def test_a_script_reads_and_writes_its_files_and_the_users_stay_as_they_are(tmp_
     (replay,) = run_all(in_processes(tmp_path, COMMAND, script), [Plan(None, steps=500, limit=120)])
     # What can't be redirected is refused; until then both models were trained, four batches in two epochs each.
     assert replay.outcome == "crashed" and "outside of its folder; the file was not touched" in replay.error
+    assert str(elsewhere) in replay.error and elsewhere.read_text() == "mine"
     ((_, values),) = replay.streams.values()
     assert len(values) == 16 and all(map(math.isfinite, values))
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before

@@ -16,7 +16,7 @@ COMMAND = [sys.executable, "-m", "neuraldbg.cli._replay"]
 SOURCE = str(Path(neuraldbg.__file__).parents[1])
 
 LOOP = """
-import json, os, sys, torch
+import json, os, shutil, sys, torch
 from pathlib import Path
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
@@ -79,7 +79,18 @@ for epoch in range(2):
     torch.save(model.state_dict(), f"epoch_{epoch}.pt")
     torch.save({"epoch": epoch}, here / "last.pt")
     os.makedirs(here / "checkpoints", exist_ok=True)
-    torch.save({"epoch": epoch}, here / "checkpoints" / "best.pt")
+    # Written whole or not at all, as long runs do; the one before goes.
+    torch.save({"epoch": epoch}, here / "checkpoints" / "best.part")
+    os.replace(here / "checkpoints" / "best.part", here / "checkpoints" / f"best_{epoch}.pt")
+    for earlier in (here / "checkpoints").glob("best_*.pt"):
+        if earlier.name != f"best_{epoch}.pt":
+            earlier.unlink()
+assert os.listdir(here / "checkpoints") == ["best_1.pt"]
+shutil.rmtree(here / "checkpoints")
+assert not (here / "checkpoints").exists()
+(here / "last.pt").rename(here / "kept.pt")
+assert not os.path.exists(here / "last.pt")
+torch.save({"epoch": 1}, here / "last.pt")
 assert torch.load("epoch_1.pt").keys() == model.state_dict().keys()
 assert torch.load(here / "last.pt") == {"epoch": 1}
 """

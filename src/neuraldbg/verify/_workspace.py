@@ -1,19 +1,21 @@
 """A working folder for one replay, in which the program can write what it likes and the user's files stay as they are.
 
-Small files are copied, large ones are links. Paths outside of it that the program opens for writing are redirected
-below it; what can't be redirected is refused, and the replay says so. Writes that go around Python are out of reach,
-but for ``torch.save``.
+Small files are copied, large ones are links. Paths outside of it that the program opens for writing, moves or removes
+are redirected below it, and what was written there is found there again; what can't be redirected is refused, and the
+replay says so. Writes that go around Python are out of reach, but for ``torch.save``.
 """
 
 from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 import io
 import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,8 @@ _LEFT_OUT = {".git", ".neuraldbg", "__pycache__", ".venv", "venv", "node_modules
 #: Files and folders that are looked at; a folder with more is linked whole at its top level.
 _MOST_FILES = 5_000
 _OUTSIDE = ".outside"
+#: Functions of ``os`` that ask what is there, and those that take it away.
+_ASK, _REMOVE = ("stat", "lstat", "listdir", "scandir", "access"), ("remove", "unlink", "rmdir")
 
 
 def copy_folder(source: Path, target: Path) -> None:
@@ -77,6 +81,10 @@ class Guard:
         # Caches of libraries are theirs, not the user's files.
         allowed = [home / ".cache", home / ".config", home / ".triton", Path("/dev"), Path("/proc")]
         self._allowed = tuple(f"{path}{os.sep}" for path in [self._root, *allowed])
+        #: What the program has removed: it is not to come back where the user's file still lies.
+        self._gone: list[str] = []
+        #: Whether this thread is finding out where a path leads, with the functions that are redirected.
+        self._inside = threading.local()
 
     def install(self) -> None:
         real_open, real_mkdir = builtins.open, os.mkdir
@@ -91,7 +99,61 @@ class Guard:
         builtins.open = opened  # type: ignore[assignment]
         io.open = opened  # type: ignore[assignment]
         os.mkdir = mkdir  # type: ignore[assignment]
+        for name in _ASK:
+            self._replace(os, name, self._asking)
+        for name in _REMOVE:
+            self._replace(os, name, self._removing)
+        for name in ("rename", "replace"):
+            self._replace(os, name, self._moving)
+        self._replace(shutil, "rmtree", self._removing)
         sys.addaudithook(self._audit)
+
+    @staticmethod
+    def _replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        original = getattr(owner, name)
+        replacement = functools.update_wrapper(make(original), original)
+        setattr(owner, name, replacement)
+        # What asks whether a function knows relative descriptors looks it up in a set.
+        for known in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks, os.supports_effective_ids):
+            if original in known:
+                known.add(replacement)
+
+    def _asking(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(path: Any = ".", *arguments: Any, **keywords: Any) -> Any:
+            if keywords.get("dir_fd") is None:
+                path = self.redirected(path, False)
+            return original(path, *arguments, **keywords)
+
+        return ask
+
+    def _removing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def remove(path: Any, *arguments: Any, **keywords: Any) -> Any:
+            if keywords.get("dir_fd") is not None:
+                return original(path, *arguments, **keywords)
+            result = original(self.redirected(path, False), *arguments, **keywords)
+            self._note_gone(path)
+            return result
+
+        return remove
+
+    def _moving(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def move(source: Any, target: Any, **keywords: Any) -> Any:
+            if any(keywords.values()):
+                return original(source, target, **keywords)
+            result = original(self.redirected(source, False), self.redirected(target, True))
+            self._note_gone(source)
+            return result
+
+        return move
+
+    def _note_gone(self, path: Any) -> None:
+        with contextlib.suppress(TypeError, ValueError):
+            text = os.path.abspath(os.fsdecode(path))
+            if not text.startswith(self._root + os.sep):
+                self._gone.append(text)
+
+    def _is_gone(self, text: str) -> bool:
+        return any(text == gone or text.startswith(gone + os.sep) for gone in self._gone)
 
     def around_torch(self) -> None:
         """``torch.save`` writes its file in C++, past ``open``."""
@@ -114,10 +176,17 @@ class Guard:
 
     def redirected(self, file: Any, writes: bool, keep: bool = False) -> Any:
         """Where a path of the program leads: below the workspace if it writes, or wrote there before."""
-        if isinstance(file, int) or not isinstance(file, (str, os.PathLike)):
+        if not isinstance(file, (str, os.PathLike)) or getattr(self._inside, "now", False):
             return file
+        self._inside.now = True
         try:
-            given = Path(os.path.abspath(os.fspath(file)))  # type: ignore[arg-type]
+            return self._led(file, writes, keep)
+        finally:
+            self._inside.now = False
+
+    def _led(self, file: str | os.PathLike[Any], writes: bool, keep: bool) -> Any:
+        try:
+            given = Path(os.path.abspath(os.fspath(file)))
         except (TypeError, ValueError):
             return file
         text = str(given)
@@ -144,7 +213,7 @@ class Guard:
             if keep and given.is_file() and not moved.exists():
                 shutil.copyfile(given, moved)
             return str(moved)
-        return str(moved) if moved.exists() else file
+        return str(moved) if moved.exists() or self._is_gone(text) else file
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
@@ -165,6 +234,13 @@ class Guard:
     def _check(self, path: Any) -> None:
         if isinstance(path, int) or path is None:
             return
+        before, self._inside.now = getattr(self._inside, "now", False), True
+        try:
+            self._refuse_outside(path)
+        finally:
+            self._inside.now = before
+
+    def _refuse_outside(self, path: Any) -> None:
         real = os.path.realpath(os.fsdecode(path))
         # What is removed by its link is the link.
         itself = os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(os.fsdecode(path)))), "x")
