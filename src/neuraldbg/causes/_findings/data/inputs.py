@@ -10,6 +10,7 @@ from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.depth import early, flow_graph
 from neuraldbg.measures.inputs import first_trouble, inputs_seen_at, learns_despite_scale, model_inputs
 from neuraldbg.measures.linearity import LINEAR_KINDS
+from neuraldbg.measures.loss_curve import FEW_ROWS
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
@@ -183,7 +184,7 @@ def _first_layers_read_a_constant(run: Run) -> str | None:
 
     A graph's edges vary while its nodes carry no features; the layers see the features alone.
     """
-    if run.learned_to(_LEARNED):
+    if run.loss is None or run.loss.count < FEW_ROWS or run.learned_to(_LEARNED):
         return None
     spreads, largest = early(run.trace, "module.input_std"), early(run.trace, "module.input_absmax")
     graph = flow_graph(run.trace)
