@@ -186,11 +186,15 @@ def test_names_of_the_model_are_text_and_nothing_else(tmp_path, columns):
     path = write(recorded(HOSTILE, 200, broken_from=100), tmp_path / "run.ndbg")
     seen = []
 
-    async def steps(app, pilot):
-        await until(app, pilot, lambda: "non_finite" in text_of(app))
-        # The events stand at the left of a wide terminal.
+    def events(app):
+        # They stand at the left of a wide terminal.
         left = "\n".join(line[: columns // 2] if columns > 60 else line for line in text_of(app).splitlines())
-        seen.append(" ".join(re.sub("[│╭╮╰╯─]", " ", left).split()))
+        return " ".join(re.sub("[│╭╮╰╯─]", " ", left).split())
+
+    async def steps(app, pilot):
+        # More events come with the diagnosis than with the first look.
+        await until(app, pilot, lambda: "<script>" in events(app) and "[red]x[/red]" in events(app))
+        seen.append(events(app))
         await pilot.press("e")
         await until(app, pilot, lambda: "FAILED" in text_of(app))
         seen.append(text_of(app))
