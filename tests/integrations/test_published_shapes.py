@@ -46,7 +46,11 @@ SHAPES = [
     ),
     Shape(
         "nanogpt_train", (), 61, 122, (),
-        ("--learning_rate=1.0", "--min_lr=1.0", "--warmup_iters=0", "--grad_clip=0", "--weight_decay=0.0"), "learning_rate_too_high",
+        ("--learning_rate=1.0",
+         "--min_lr=1.0",
+         "--warmup_iters=0",
+         "--grad_clip=0",
+         "--weight_decay=0.0"), "learning_rate_too_high",
         watch="--watch=1",
     ),
     Shape(
