@@ -33,3 +33,20 @@ def hooks_left():
 
     before = count()
     return lambda: count() - before
+
+
+@pytest.fixture(scope="session")
+def norms() -> list[float]:
+    """Gradient norms of one process on the whole batch, in the training that the programs of many processes share."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    generator = torch.Generator().manual_seed(1)
+    norms = []
+    for _ in range(12):
+        inputs = torch.randn(16, 6, generator=generator)
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True)).backward()
+        norms.append(torch.nn.utils.get_total_norm([p.grad for p in model.parameters()]).item())
+        optimizer.step()
+    return norms

@@ -157,23 +157,6 @@ def trained(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def norms() -> list[float]:
-    """Gradient norms of one process on the whole batch."""
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    generator = torch.Generator().manual_seed(1)
-    norms = []
-    for _ in range(12):
-        inputs = torch.randn(16, 6, generator=generator)
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True)).backward()
-        norms.append(torch.nn.utils.get_total_norm([p.grad for p in model.parameters()]).item())
-        optimizer.step()
-    return norms
-
-
 def test_norms_are_those_of_one_process_on_the_whole_batch(trained, norms):
     paths = traces_of_last_run(trained / "healthy")
     assert [path.name for path in paths] == ["rank0.ndbg", "rank1.ndbg"]

@@ -225,23 +225,6 @@ def run(request, kind: str, ranks: int) -> Path:
     return request.getfixturevalue({2: "two", 4: "four"}[ranks]) / kind
 
 
-@pytest.fixture(scope="module")
-def norms() -> list[float]:
-    """Gradient norms of one process on the whole batch."""
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    generator = torch.Generator().manual_seed(1)
-    norms = []
-    for _ in range(12):
-        inputs = torch.randn(16, 6, generator=generator)
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True)).backward()
-        norms.append(torch.nn.utils.get_total_norm([p.grad for p in model.parameters()]).item())
-        optimizer.step()
-    return norms
-
-
 def of(run: Path, case: str) -> list[Path]:
     return traces_of_last_run(run.with_name(f"{run.name}-{case}"))
 

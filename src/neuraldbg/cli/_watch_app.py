@@ -99,6 +99,7 @@ class WatchApp(App[None]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None)):
             if number is not None:
+                # Not every event loop takes signals (on Windows none does), and only that of the main thread.
                 with suppress(NotImplementedError, RuntimeError, ValueError):
                     loop.add_signal_handler(number, self.exit)
         self.app_resume_signal.subscribe(self, lambda _: self._draw_all())

@@ -37,3 +37,13 @@ def training_near(run: Run, steps: IntArray) -> FloatArray:
         if near.any():
             out[index] = float(curve.values[near].mean())
     return out
+
+
+def levels_at_end(run: Run) -> tuple[float, float] | None:
+    """Training and validation loss over the last fifth of the evaluations; None with fewer than two evaluations."""
+    found = evaluations(run)
+    if found is None:
+        return None
+    steps, values = found
+    tail = max(1, values.size // 5)
+    return float(np.nanmean(training_near(run, steps)[-tail:])), float(np.mean(values[-tail:]))

@@ -73,15 +73,24 @@ def matrix_updates(run: Run, before: int) -> tuple[int, float] | None:
     The norm of all weights together is often that of an embedding; what a step does to the layers does not show in it.
     """
     moved, norms = run.series("parameter.update_norm"), run.series("parameter.weight_norm")
-    matrices = {place.name for place in moved.places if len(place.details.get("shape", ())) >= 2}
-    ratios: dict[int, list[float]] = {}
-    for name in matrices & set(norms.names):
-        size = dict(zip(*(column.tolist() for column in norms.column(name))))
-        for step, update in zip(*(column.tolist() for column in moved.column(name))):
-            if step < before and size.get(step, 0.0) > 1e-9 and not np.isnan(update):
-                ratios.setdefault(step, []).append(update / size[step])
-    typical = {step: float(np.median(values)) for step, values in ratios.items()}
-    return max(typical.items(), key=lambda item: item[1]) if typical else None
+    columns = {name: index for index, name in enumerate(norms.names)}
+    pairs = [
+        (index, columns[place.name])
+        for index, place in enumerate(moved.places)
+        if len(place.details.get("shape", ())) >= 2 and place.name in columns
+    ]
+    rows = {int(step): row for row, step in enumerate(norms.steps) if step < before}
+    typical: list[tuple[float, int]] = []
+    for row, step in enumerate(moved.steps):
+        if not pairs or step >= before or int(step) not in rows:
+            continue
+        mine, theirs = (np.array(side) for side in zip(*pairs))
+        update, size = moved.values[row, mine], norms.values[rows[int(step)], theirs]
+        kept = (size > 1e-9) & np.isfinite(size) & ~np.isnan(update)
+        if kept.any():
+            typical.append((float(np.median(update[kept] / size[kept])), int(step)))
+    value, step = max(typical, key=lambda item: item[0], default=(np.nan, 0))
+    return (step, value) if typical else None
 
 
 def norm_growth(run: Run, floor: float, rows: int = 10) -> float | None:

@@ -22,6 +22,11 @@ def clean(text: object) -> str:
     )
 
 
+def sentence_part(line: str) -> str:
+    """A sentence as a part of another one: clean, without its full stop."""
+    return clean(line).strip().rstrip(".")
+
+
 def _spell(character: str) -> str:
     code = ord(character)
     if code <= 0xFF:

@@ -13,25 +13,22 @@ from pathlib import PurePath
 from typing import Any
 
 from neuraldbg.records import CausalHypothesis, Diagnosis, Finding
+from neuraldbg.report.alternatives import alternatives
 from neuraldbg.report.proof import outcome
 from neuraldbg.report.source import SourceReader, disk_reader, place_and_code
-from neuraldbg.report.text import clean, count, number, numbers, sparkline
+from neuraldbg.report.text import clean, count, number, numbers, sentence_part, sparkline
 
 #: A second hypothesis this likely is a second fault, not an alternative: it gets its own block.
 SECOND_FAULT = 0.5
 #: Probability from which another candidate is named on the card.
 WORTH_A_LINE = 0.04
-#: Lines of a chain, and entries of the last line, that are shown unless everything is asked for.
+#: Lines of a chain that are shown unless everything is asked for.
 CHAIN_LINES = 12
-ALTERNATIVES = 4
-#: Characters of a reason in that line.
-SHORT = 90
 
 _STEP_AT_END = re.compile(
     r"^(?P<text>.*?\S)[\s·,;:]+(?:at |from |since )?(?P<when>steps? \d[\d,]*(?:(?: to |\s*[-–]\s*)\d[\d,]*)?)"
     r"\s*(?P<note>\(.*\))?\s*\.?$"
 )
-_RULED_OUT = re.compile(r"^(?P<cause>[a-z0-9_]+)\s*[:—–-]\s+(?P<reason>.+?)\.?$")
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,7 @@ def build_view(
     common = {
         "outcome": diagnosis.outcome,
         "header": header,
-        "harmless": tuple(_sentence_part(line) for line in diagnosis.harmless),
+        "harmless": tuple(sentence_part(line) for line in diagnosis.harmless),
         "notes": tuple(clean(line) for line in diagnosis.notes),
         **extra,
     }
@@ -160,7 +157,7 @@ def build_view(
             headline=headline,
             rivals=tuple(_rival(hypothesis) for hypothesis in ranked),
             actions=_orders(diagnosis.decides),
-            alternatives=_alternatives((), diagnosis, verbose),
+            alternatives=alternatives((), diagnosis, verbose),
             **common,
         )
     shown = [ranked[0], *(hypothesis for hypothesis in ranked[1:] if hypothesis.confidence >= SECOND_FAULT)]
@@ -176,7 +173,7 @@ def build_view(
         reasons=reasons,
         chain=_chain(ranked[0].causal_chain, verbose),
         actions=actions,
-        alternatives=_alternatives(others, diagnosis, verbose),
+        alternatives=alternatives(others, diagnosis, verbose),
         **common,
     )
 
@@ -252,57 +249,9 @@ def _chain_line(line: str) -> ChainLine:
     return ChainLine(body, match["when"], match["note"] or "")
 
 
-def _alternatives(others: Sequence[CausalHypothesis], diagnosis: Diagnosis, verbose: bool) -> tuple[str, ...]:
-    entries = []
-    for hypothesis in others:
-        reason = _why_not_first(hypothesis, diagnosis)
-        name = f"{clean(hypothesis.cause)} {hypothesis.confidence:.2f}"
-        entries.append(f"{name} ({reason})" if reason else name)
-    for line in diagnosis.ruled_out:
-        text = clean(line).strip()
-        match = _RULED_OUT.match(text)
-        entries.append(f"{match['cause']} ruled out ({match['reason']})" if match else text.rstrip("."))
-    if not verbose and len(entries) > ALTERNATIVES:
-        left_out = len(entries) - ALTERNATIVES
-        kind = " ruled out" if len(others) <= ALTERNATIVES else ""
-        entries = [*entries[:ALTERNATIVES], f"{left_out} more{kind}"]
-    return tuple(entries)
-
-
-def _why_not_first(hypothesis: CausalHypothesis, diagnosis: Diagnosis) -> str:
-    """In a few words, why one that is close to the first is not it, or what would decide; "" for a distant one."""
-    tested = diagnosis.tested(hypothesis.cause)
-    if tested is not None:
-        return f"tested: {tested[0].verdict}"
-    first = diagnosis.hypotheses[0]
-    if not hypothesis.is_close_to(first):
-        return ""
-    against = next((finding.sentence for finding in hypothesis.contradicting if finding.sentence), "")
-    if against:
-        return f"against it: {_short(against)}"
-    explained = {finding.name for finding in hypothesis.supporting}
-    open_ = next((f.sentence for f in first.supporting if f.sentence and f.name not in explained), "")
-    if open_:
-        return f"it leaves unexplained: {_short(open_)}"
-    decides = _sentence_part(diagnosis.decides)
-    return decides[:1].lower() + decides[1:]
-
-
-def _short(sentence: str) -> str:
-    """Its first clause, of at most SHORT characters, cut between words."""
-    text = re.split(r"; |: |\. ", _sentence_part(sentence))[0]
-    if len(text) <= SHORT:
-        return text
-    return f"{text[:SHORT].rsplit(' ', 1)[0].rstrip(',')} …"
-
-
 def _full_stop(text: str) -> str:
     stripped = text.rstrip()
     return f"{stripped}." if stripped and not stripped.endswith((".", ":", "!", "?", ".)")) else stripped
-
-
-def _sentence_part(line: str) -> str:
-    return clean(line).strip().rstrip(".")
 
 
 def _answer(finding: Finding) -> Answer:

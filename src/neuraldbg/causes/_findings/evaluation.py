@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
-from neuraldbg.measures.evaluation import evaluations, training_near
+from neuraldbg.measures.evaluation import evaluations, levels_at_end, training_near
 from neuraldbg.measures.inputs import recurrence
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
@@ -36,13 +36,10 @@ def validation_rises_while_training_falls(run: Run) -> Finding:
 
 def training_far_below_validation_at_end(run: Run) -> Finding:
     """At the end the training loss is less than a third of the validation loss."""
-    found = evaluations(run)
+    found = levels_at_end(run)
     if found is None:
         return unmeasured()
-    steps, values = found
-    train = training_near(run, steps)
-    tail = max(1, values.size // 5)
-    now, other = float(np.nanmean(train[-tail:])), float(np.mean(values[-tail:]))
+    now, other = found
     return when(
         now < 0.35 * other,
         f"the training loss ends at {now:.3g}, the validation loss at {other:.3g}",
@@ -61,14 +58,10 @@ def validation_gap_is_wide(run: Run) -> Finding:
 
     A ratio alone says little: 0.01 against 0.0001 is two good losses.
     """
-    found = evaluations(run)
-    curve = run.loss
+    found, curve = levels_at_end(run), run.loss
     if found is None or curve is None:
         return unmeasured()
-    steps, values = found
-    train = training_near(run, steps)
-    tail = max(1, values.size // 5)
-    now, other = float(np.nanmean(train[-tail:])), float(np.mean(values[-tail:]))
+    now, other = found
     level = curve.constant or curve.first
     if not (level > 1e-9 and np.isfinite(now)):
         return unmeasured()
