@@ -9,10 +9,13 @@ import pytest
 import torch
 from torch import nn
 
+from helpers.one_line_apart import RIGHT, WRONG
 from helpers.seems_alike import FAILING
 from helpers.seems_ill import HEALTHY
 from helpers.told_apart import Program
 from neuraldbg import NeuralDbg
+
+_SICK = [*FAILING, *WRONG]
 
 
 def _explain(program: Program, seed: int, folder: Path) -> Any:
@@ -28,7 +31,7 @@ def _explain(program: Program, seed: int, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("program", HEALTHY, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("program", [*HEALTHY, *RIGHT], ids=lambda program: program.__name__)
 def test_nothing_is_said_of_a_run_that_is_well(program: Program, seed: int, tmp_path: Path) -> None:
     session = _explain(program, seed, tmp_path)
     assert not session.explain_failure(), str(session.explain_failure()[0])
@@ -36,7 +39,7 @@ def test_nothing_is_said_of_a_run_that_is_well(program: Program, seed: int, tmp_
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("program", "cause"), FAILING, ids=[f"{cause}-{i}" for i, (_, cause) in enumerate(FAILING)])
+@pytest.mark.parametrize(("program", "cause"), _SICK, ids=[f"{cause}-{i}" for i, (_, cause) in enumerate(_SICK)])
 def test_the_right_one_of_two_causes_is_named(program: Program, cause: str, seed: int, tmp_path: Path) -> None:
     found = _explain(program, seed, tmp_path).explain_failure()
     assert found, "nothing was said"

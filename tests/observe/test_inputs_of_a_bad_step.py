@@ -70,3 +70,22 @@ def test_nothing_is_claimed_of_inputs_that_could_not_be_looked_at(tmp_path: Path
     diagnosis, trace = _train(tmp_path / "a.ndbg", bad_input=None, overwritten=True)
     assert trace.facts("nonfinite.loss")[0].data["inputs_seen"] is False
     assert "every input was finite" not in " ".join(diagnosis.ruled_out)
+
+
+def test_the_inputs_of_an_unobserved_step_whose_loss_jumps_are_measured(tmp_path: Path) -> None:
+    """Whatever the first operation makes of them: here a window is flattened before any layer reads it."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(24, 32), nn.ReLU(), nn.Linear(32, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    path = tmp_path / "a.ndbg"
+    with NeuralDbg(model, path=path, allowance=0.01) as debugger:
+        for step in range(FAILING + 100):
+            window = torch.randn(16, 4, 6) * (1000 if step == FAILING else 1)
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(window), torch.zeros(16, 1)).backward()
+            optimizer.step()
+    trace = read_trace(path)
+    assert FAILING not in trace.scalar("module.output_std", "1")[0], "the step was to be one that is not observed"
+    steps, largest = trace.scalar("input.absmax", "[0]")
+    assert largest[steps == FAILING] > 1000
+    assert debugger.diagnosis().hypotheses[0].cause == "outlier_batch"

@@ -49,6 +49,7 @@ EVIDENCE: Mapping[str, float] = {
     "spike_after_learning": 0.1,
     "explosion_precedes": 0.3,
     "run_learned_well": 0.02,
+    "adaptive_rate_far_above_default": 0.6,
     "updates_huge_at_start": 0.6,
     "updates_large": 0.6,
     "first_steps_overshoot": 0.5,

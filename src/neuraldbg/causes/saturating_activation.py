@@ -38,6 +38,7 @@ EVIDENCE: Mapping[str, float] = {
     "initial_weights_extreme": 0.03,
     "run_learned_well": 0.02,
     "units_saturated_from_start": 0.65,
+    "nearly_all_units_saturated_from_start": 0.4,
     "units_saturate_later": 0.2,
     "softmax_one_hot_from_start": 0.25,
     "gradient_loss_concentrated": 0.5,

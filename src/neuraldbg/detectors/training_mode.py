@@ -12,7 +12,8 @@ validation.
 `module.training`, `evaluation.training`.
 
 ## When it is wrong
-Batch norms of a frozen backbone are in eval mode on purpose; Monte Carlo dropout runs in train mode in validation.
+Batch norms of a frozen backbone are in eval mode on purpose. Monte Carlo dropout runs in train mode in validation: it
+is left out where the model around it is in eval mode.
 
 ## References
 PyTorch documentation, Module.train and Module.eval.
@@ -22,9 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from neuraldbg.detectors._event import named, saw
+from neuraldbg.measures.evaluation import in_train_mode
 from neuraldbg.measures.run import Run
 from neuraldbg.measures.wiring import modes
 from neuraldbg.records import SemanticEvent
@@ -51,17 +51,14 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
             confidence=0.9 if whole else 0.6,
             share=len(off) / len(found),
         )
-    series = run.series("evaluation.training")
-    for index, place in enumerate(series.places):
-        column = series.values[:, index]
-        if place.details.get("has_mode") and np.nanmean(column) > 0.5:
-            yield saw(
-                "wiring_fault",
-                "faulty",
-                (series.steps[0], series.steps[-1]),
-                f"{named(place.name)} runs in train mode in forwards without gradients",
-                layer=place.name,
-                findings=("validation_in_train_mode",),
-                confidence=0.8,
-            )
-            break
+    steps = run.series("evaluation.training").steps
+    for place in in_train_mode(run)[:1]:
+        yield saw(
+            "wiring_fault",
+            "faulty",
+            (steps[0], steps[-1]),
+            f"{named(place.name)} runs in train mode in forwards without gradients",
+            layer=place.name,
+            findings=("validation_in_train_mode",),
+            confidence=0.8,
+        )

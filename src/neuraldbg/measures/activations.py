@@ -9,6 +9,9 @@ from neuraldbg.measures.depth import early, late
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Place
 
+#: Activation functions with bounds, by autograd name.
+BOUNDED = frozenset({"Sigmoid", "Tanh", "Hardtanh", "Hardsigmoid"})
+
 
 def activation_sites(run: Run, quantity: str, operations: Set[str], stage: str) -> list[tuple[float, Place]]:
     """A share of units of every site of some activation functions.
@@ -32,3 +35,15 @@ def layer_of(place: Place, prefer_module: bool = False) -> str | None:
     module, producer = place.details.get("module"), place.details.get("producer")
     chosen = module if prefer_module and module is not None else producer if producer is not None else module
     return str(chosen) if chosen is not None else None
+
+
+def saturated_at_start(run: Run) -> set[str]:
+    """Modules whose units sat at the bounds before the first update, and those right behind: no update brought that."""
+    stuck = {
+        name
+        for share, place in activation_sites(run, "activation.saturated_share", BOUNDED, "early")
+        if share > 0.5
+        for name in (place.details.get("module"), place.details.get("producer"))
+        if name is not None
+    }
+    return {str(name) for name in stuck} | {edge.target for edge in run.trace.flow if edge.source in stuck}

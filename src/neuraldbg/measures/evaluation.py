@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from neuraldbg.measures.run import Run
+from neuraldbg.records import Place
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -47,3 +48,22 @@ def levels_at_end(run: Run) -> tuple[float, float] | None:
     steps, values = found
     tail = max(1, values.size // 5)
     return float(np.nanmean(training_near(run, steps)[-tail:])), float(np.mean(values[-tail:]))
+
+
+def in_train_mode(run: Run) -> list[Place]:
+    """Modules with a training mode that mostly ran in train mode in forwards without gradients.
+
+    A dropout that drops while the model around it is in eval mode was put in train mode by itself, and is meant to drop
+    (Monte Carlo dropout: Gal and Ghahramani, 2016).
+    """
+    series = run.series("evaluation.training")
+    if not series:
+        return []
+    training = [(place, float(np.nanmean(series.values[:, i])) > 0.5) for i, place in enumerate(series.places)]
+    whole = [on for place, on in training if not place.details.get("has_mode")]
+    by_itself = bool(whole) and not any(whole)
+    return [
+        place
+        for place, on in training
+        if on and place.details.get("has_mode") and not (by_itself and "probability" in place.details)
+    ]

@@ -54,6 +54,15 @@ class Run:
         return len(players) > 1 and self.optimizer_steps < 1.5 * self.backwards and not self._one_after_the_other
 
     @cached_property
+    def one_player_wins(self) -> bool:
+        """Whether the main loss falls to little as another player's doubles, and says nothing of learning."""
+        if not self.adversarial or self.loss is None or self.bad_step is not None:
+            return False
+        fell = 0 <= self.loss.end < 0.2 * self.loss.first
+        others = [curve for curve in self.curves if curve is not self.loss and curve.count >= 20]
+        return fell and any(0 < 2 * curve.first < curve.end for curve in others)
+
+    @cached_property
     def _one_after_the_other(self) -> tuple[str, ...]:
         """Optimizers in order where each begins when the one before has stepped for the last time, as on a resume."""
         series = self.trace.series("gradient.norm")
@@ -102,7 +111,7 @@ class Run:
         A setting that is unusual is no fault of a run that learns all the same.
         """
         curve = self.loss
-        if curve is None or curve.count < 20 or self.bad_step is not None or curve.first <= 0:
+        if curve is None or curve.count < 20 or self.bad_step is not None or curve.first <= 0 or self.one_player_wins:
             return False
         return abs(curve.end) < share * curve.to_beat or self.had_learned()
 

@@ -97,6 +97,14 @@ class Alarms:
     def _inputs_seen(self, step: int) -> bool:
         return self._forward.inputs.look_again(self.keeper.calls(), self._watched.module_names, step)
 
+    def inputs_of_step(self, roots: list[Tensor], step: int) -> None:
+        """Measure what a forward read that carried no module hook: as it was kept, else what its graph has saved."""
+        calls = [call for call in self.keeper.calls() if not call.changed]
+        if calls:
+            self._forward.inputs.of_calls(calls, self._watched.module_names, step)
+        else:
+            self._forward.inputs.of_graph(roots, step)
+
     def _again(self, backward: bool) -> dict[str, Any]:
         names = {**self._watched.module_names}
         try:

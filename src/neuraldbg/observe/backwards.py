@@ -73,10 +73,10 @@ class Backwards:
         spike = value is not None and not bad and self._loss.is_spike(value)
         # An alarm in a step that was not to be observed: its graph is still there, so that what its forward read, its
         # loss, its gradients and its update are seen all the same; only the module outputs are not.
-        state.sampling = state.sampling or ((bad or spike) and state.schedule.affordable(serious=bad))
+        state.sampling = state.sampling or ((bad or spike) and state.schedule.look(serious=bad))
         if state.sampling:
             if state.mode is not Mode.FULL:
-                observer.forward.inputs.of_graph(roots, step)
+                self._alarms.inputs_of_step(roots, step)
             observer.forward.close_step()
             observer.update.gradients_left(self._loss.scale, state.rounds.backwards_in_round <= 1)
             self._loss.structure(roots, step, full=state.mode is Mode.FULL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Forwards without gradients that are looked at between two training steps; the rest of a validation is alike.
 _EVALUATION_FORWARDS = 3
+#: Where torch's own modules are.
+_MODULES = os.path.dirname(os.path.abspath(nn.modules.__file__)) + os.sep
 #: Owners kept when forwards run with gradients and no backward ever comes: more would keep graphs alive.
 _OWNERS = 20000
 
@@ -180,6 +183,20 @@ class ForwardObserver:
         self._dropouts.add(where)
         data = {"probability": probability, "source": where, "module": self._stack[-1] if self._stack else None}
         self._recorder.fact("model.functional_dropout", step, None, data)
+
+    def dropout_in_evaluation(self, probability: float, step: int) -> None:
+        """A functional dropout that drops in a model in eval mode, noted once per place in the user's code.
+
+        Dropout modules are left out: one that was put in train mode by itself was meant to drop.
+        """
+        frame = source.user_frame(2)
+        where = source.location(frame)
+        if where is None or f"evaluation {where}" in self._dropouts:
+            return
+        self._dropouts.add(f"evaluation {where}")
+        if any(module.training for _, module in self._watched.roots()) or source.called_from(_MODULES, 2):
+            return
+        self._recorder.fact("evaluation.functional_dropout", step, None, {"probability": probability, "source": where})
 
     def _evaluation(self, module: nn.Module, path: str, output: Any, outermost: bool) -> None:
         if self._evaluation_forwards > _EVALUATION_FORWARDS:

@@ -100,8 +100,13 @@ class ForwardInputs:
                         self._locate(tensor, path, name, place, step)
         return bool(calls) and len(kept) == len(calls)
 
+    def of_calls(self, calls: list[KeptCall], paths: Mapping[int, str], step: int) -> None:
+        """Inputs of a step that carried no module hook, from its kept calls."""
+        for call in calls:
+            self.measure(paths.get(id(call.module), ""), call.args, call.keywords, step, evaluating=False)
+
     def of_graph(self, roots: list[Tensor], step: int) -> None:
-        """Inputs of a step that carried no module hook, from what the first operations saved.
+        """Inputs of a step whose calls were not kept either, from what the first operations saved.
 
         An operation whose first operand needs no gradient read it from the data.
         """

@@ -117,7 +117,7 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
         below = children(node)
         if name in ("Mean", "Sum", "Nansum") and reduction != _COUNTED:
             reduction = "mean" if name == "Mean" or reduction == "mean" else "sum"
-        if name in _SCALAR_STEPS or name in _THROUGH:
+        if (name in _SCALAR_STEPS or name in _THROUGH) and not _is_normalized(node):
             step = _constant_factor(node, name)
             if name == "Div" and len(below) == 1 and _is_computed(saved(node, "other")):
                 # A division by a count that was computed (a masked mean) averages, whatever the count is.
@@ -244,12 +244,25 @@ def _handmade_term(node: Node, sign: int, factor: float, reduction: str) -> Term
     return term
 
 
+def _is_normalized(node: Node) -> bool:
+    below = children(node)
+    if operation(node) != "Sub" or len(below) != 2:
+        return False
+    subtracted = autograd.skip_rearranging(below[1])
+    return operation(subtracted) == "Logsumexp" and children(subtracted)[:1] == [below[0]]
+
+
 def _output_chain(node: Node) -> tuple[tuple[str, ...], Node]:
     """The output activations from the loss down, and the first node that is none."""
     chain: list[str] = []
     for _ in range(30):
         name = operation(node)
         below = children(node)
+        if _is_normalized(node):
+            # x - logsumexp(x), as a distribution of torch makes log-probabilities of logits.
+            chain.append("LogSoftmax")
+            node = below[0]
+            continue
         if name in _OUTPUT_OPERATIONS:
             chain.append(name)
         elif name not in autograd.REARRANGING and not (name in ("Add", "Sub", "Mul", "Div") and len(below) == 1):

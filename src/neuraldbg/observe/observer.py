@@ -162,6 +162,11 @@ class Observer:
         if self.state.sampling:
             self.forward.dropout(probability, self.rounds.step)
 
+    @guarded
+    def on_dropout_in_evaluation(self, probability: float) -> None:
+        """A dropout drops without gradients: of interest where the model is in eval mode."""
+        self.forward.dropout_in_evaluation(probability, self.rounds.step)
+
     # losses without a backward -----------------------------------------------------------------------------------
 
     @guarded

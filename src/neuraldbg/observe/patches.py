@@ -227,8 +227,11 @@ class Patches:
         observer = self._observer
 
         def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-            if not torch.compiler.is_compiling() and p >= 0.5 and training and observer.listening:
-                observer.on_dropout(p)
+            if not torch.compiler.is_compiling() and training and p > 0 and observer.listening:
+                if not torch.is_grad_enabled():
+                    observer.on_dropout_in_evaluation(p)
+                elif p >= 0.5:
+                    observer.on_dropout(p)
             return original(input, p, training, inplace)
 
         return dropout

@@ -24,6 +24,8 @@ OPENING = 20
 BURST = 20
 #: Bursts that are granted whatever they cost; later ones wait until the budget has recovered.
 FREE_BURSTS = 3
+#: Single steps that are looked at whatever it costs, since their loss jumped.
+FREE_LOOKS = 3
 #: Steps between two looks at the clock at the most.
 LONGEST_SKIP = 256
 #: Seconds of a callback that its own timing does not see: the call itself, and half of each reading of the clock.
@@ -70,6 +72,7 @@ class Schedule:
         self._steps = 0
         self._burst = 0
         self._bursts = 0
+        self._looks = 0
         self._mean_cost = 0.0
         self._over_since: float | None = None
         self._spent_over = 0.0
@@ -140,6 +143,13 @@ class Schedule:
         """Whether something unplanned may be observed: the first values that are not finite at any price, other alarms
         while the budget is not in debt."""
         return (serious and self._bursts < FREE_BURSTS) or self._over_since is None or self._left >= 0
+
+    def look(self, serious: bool) -> bool:
+        """Whether the step at hand is observed though it was not to be: where affordable, and the first times."""
+        if self.affordable(serious):
+            return True
+        self._looks += 1
+        return self._looks <= FREE_LOOKS
 
     def passes(self) -> bool:
         """Count a step that was not observed, where surely the next one will not be either; else false, uncounted."""

@@ -37,6 +37,19 @@ def user_frame(depth: int = 1) -> FrameType | None:
     return frame
 
 
+def called_from(folder: str, depth: int = 1) -> bool:
+    """Whether a file of a folder is among the frames between here and the user's code."""
+    try:
+        frame: FrameType | None = sys._getframe(depth)
+    except ValueError:
+        return False
+    while frame is not None and is_library(frame.f_code.co_filename):
+        if frame.f_code.co_filename.startswith(folder):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def location(frame: FrameType | None) -> str | None:
     """``train.py:57``, relative to the working folder where possible; None without a frame."""
     if frame is None:

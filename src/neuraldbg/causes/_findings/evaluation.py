@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
-from neuraldbg.measures.evaluation import evaluations, levels_at_end, training_near
+from neuraldbg.measures.evaluation import evaluations, in_train_mode, levels_at_end, training_near
 from neuraldbg.measures.inputs import recurrence
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
@@ -165,13 +165,12 @@ def validation_inputs_differ(run: Run) -> Finding:
 def validation_in_train_mode(run: Run) -> Finding:
     """Dropout or batch norm run in train mode in forwards without gradients."""
     series = run.series("evaluation.training")
+    for fact in run.trace.facts("evaluation.functional_dropout"):
+        drops = f"a dropout of {fact.data['probability']:.2g} stays on while the model is in eval mode"
+        return present(drops, source=fact.data["source"], step=fact.step)
     if not series:
         return unmeasured()
-    wrong = [
-        p.name
-        for i, p in enumerate(series.places)
-        if p.details.get("has_mode") and np.nanmean(series.values[:, i]) > 0.5
-    ]
+    wrong = [place.name for place in in_train_mode(run)]
     if not wrong:
         return absent()
     return present(

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.activations import saturated_at_start
 from neuraldbg.measures.depth import early, late
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Fact, Finding
@@ -33,7 +34,12 @@ def outputs_collapse(run: Run) -> Finding:
     across, spread = late(run.trace, "module.output_batch_spread"), early(run.trace, "module.output_batch_spread")
     if not across:
         return unmeasured()
-    hit = [name for name, value in across.items() if spread.get(name, 0) > 1e-6 and value < 1e-3 * spread[name]]
+    stuck = saturated_at_start(run)
+    hit = [
+        name
+        for name, value in across.items()
+        if spread.get(name, 0) > 1e-6 and value < 1e-3 * spread[name] and name not in stuck
+    ]
     return when(
         bool(hit),
         f"the output of '{hit[0] if hit else ''}' is the same for every sample",
@@ -55,7 +61,8 @@ def representations_fade(run: Run) -> Finding:
         for name, value in across.items()
         if value > 1e-6 and spread.get(name, 0.0) > 0 and name in late_across and late_spread.get(name, 0.0) > 0
     }
-    kept = {name: share for name, share in kept.items() if math.isfinite(share)}
+    stuck = saturated_at_start(run)
+    kept = {name: share for name, share in kept.items() if math.isfinite(share) and name not in stuck}
     if not kept:
         return unmeasured()
     name = min(kept, key=lambda one: kept[one])

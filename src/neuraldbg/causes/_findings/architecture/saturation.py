@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured
-from neuraldbg.measures.activations import activation_sites, layer_of
+from neuraldbg.measures.activations import BOUNDED, activation_sites, layer_of
 from neuraldbg.measures.depth import early
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding, Place
-
-_BOUNDED = frozenset({"Sigmoid", "Tanh", "Hardtanh", "Hardsigmoid"})
 
 
 def _sites_inside(run: Run, found: list[tuple[float, Place]]) -> list[tuple[float, Place]]:
@@ -24,11 +22,11 @@ def _sites_inside(run: Run, found: list[tuple[float, Place]]) -> list[tuple[floa
 
 
 def units_saturated_from_start(run: Run) -> Finding:
-    """More than half of a sigmoid's or tanh's units sit within 1e-2 of a bound in the first steps."""
-    found = _sites_inside(
-        run,
-        activation_sites(run, "activation.saturated_share", _BOUNDED, "early"),
-    )
+    """More than half of a sigmoid's or tanh's units sit within 1e-2 of a bound in the first step.
+
+    The output's too: a prediction that was never trained has no reason to be sure.
+    """
+    found = activation_sites(run, "activation.saturated_share", BOUNDED, "early")
     if not run.series("module.output_std"):
         return unmeasured()
     hit = [(value, place) for value, place in found if value > 0.5]
@@ -42,9 +40,20 @@ def units_saturated_from_start(run: Run) -> Finding:
     )
 
 
+def nearly_all_units_saturated_from_start(run: Run) -> Finding:
+    """More than four in five of a sigmoid's or tanh's units sit at a bound before the first update."""
+    found = units_saturated_from_start(run)
+    share = found.numbers.get("share", 0.0)
+    if found.present is None:
+        return unmeasured()
+    if not found.present or share <= 0.8:
+        return absent()
+    return present(found.sentence, layer=found.layer, share=share)
+
+
 def units_saturate_later(run: Run) -> Finding:
     """More than half of a sigmoid's or tanh's units end at a bound, having begun free."""
-    found = _sites_inside(run, activation_sites(run, "activation.saturated_share", _BOUNDED, "late"))
+    found = _sites_inside(run, activation_sites(run, "activation.saturated_share", BOUNDED, "late"))
     first = early(run.trace, "activation.saturated_share")
     if not run.series("module.output_std"):
         return unmeasured()

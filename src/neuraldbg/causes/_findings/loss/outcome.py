@@ -90,7 +90,7 @@ def loss_never_moved(run: Run) -> Finding:
 def loss_fell_to_little(run: Run) -> Finding:
     """The loss ends below a fifth of its start, and near its lowest level."""
     curve = run.loss
-    if curve is None or curve.count < FEW_ROWS:
+    if curve is None or curve.count < FEW_ROWS or run.one_player_wins:
         return unmeasured()
     if run.bad_step is not None or curve.first <= 0:
         return absent()
@@ -106,7 +106,7 @@ def loss_fell_to_little(run: Run) -> Finding:
 
 def loss_fell_by_half(run: Run) -> Finding:
     curve = run.loss
-    if curve is None or curve.count < FEW_ROWS:
+    if curve is None or curve.count < FEW_ROWS or run.one_player_wins:
         return unmeasured()
     if run.bad_step is not None:
         return absent()
@@ -123,7 +123,7 @@ def loss_fell_by_half(run: Run) -> Finding:
 def run_learned_well(run: Run) -> Finding:
     """The loss fell to a fifth and less of its start and of a constant guess, and stayed near its best."""
     curve = run.loss
-    if curve is None or curve.count < FEW_ROWS:
+    if curve is None or curve.count < FEW_ROWS or run.one_player_wins:
         return unmeasured()
     if run.bad_step is not None or curve.first <= 0:
         return absent()

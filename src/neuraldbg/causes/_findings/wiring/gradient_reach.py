@@ -21,6 +21,9 @@ from neuraldbg.measures.wiring import (
 )
 from neuraldbg.records import Finding
 
+#: Operations of autograd whose derivative is zero wherever there is one.
+_FLAT = frozenset({"Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Heaviside"})
+
 
 def parameters_never_reached(run: Run) -> Finding:
     """Trainable parameters without any gradient in modules whose forward is never called."""
@@ -185,6 +188,31 @@ def graph_is_cut(run: Run) -> Finding:
         f"{len(lost)} parameter(s) of '{common_owner(lost) or 'the model'}' get no gradient though their forward runs",
         layer=last,
     )
+
+
+def gradient_stops_at_flat_function(run: Run) -> Finding:
+    """Between two modules lies a function whose slope is zero everywhere, and all gradients up to it are exactly zero.
+
+    Rounding or a sign: the graph goes on through it, and the gradient does not.
+    """
+    gradients = run.series("parameter.gradient_norm")
+    if not gradients or not run.trace.flow:
+        return unmeasured()
+    graph = flow_graph(run.trace)
+    largest = {name: float(np.nanmax(gradients.values[:, i], initial=0.0)) for i, name in enumerate(gradients.names)}
+    for edge in run.trace.flow:
+        flat = next((name for name in edge.operations if name in _FLAT), None)
+        if flat is None or edge.source not in graph:
+            continue
+        above = {edge.source, *nx.ancestors(graph, edge.source)}
+        lost = [name for name in largest if owner_of(name) in above]
+        if lost and all(largest[name] == 0 for name in lost) and any(value > 0 for value in largest.values()):
+            return present(
+                f"'{edge.target}' reads '{edge.source}' through {flat.lower()}, whose slope is zero everywhere: "
+                f"{len(lost)} parameter(s) up to there get gradients of nothing but zeros",
+                layer=edge.source,
+            )
+    return absent()
 
 
 def _called_above(owner: str, called: set[str]) -> bool:
