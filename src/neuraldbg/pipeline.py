@@ -20,6 +20,8 @@ from neuraldbg.records import CausalHypothesis, Diagnosis, SemanticEvent, Trace
 _SHOWN = 5
 #: Probability from which a cause is named rather than one of several that may be.
 _NAMED = 0.5
+#: What can be told of a run whose very first loss was refused: nothing else of it was seen.
+_REFUSED = "target_out_of_range"
 
 
 def _card(diagnosis: Diagnosis) -> str:
@@ -36,8 +38,10 @@ def diagnose(trace: Trace) -> Diagnosis:
     """Explain a recorded run."""
     run = Run(trace)
     notes = _observer_notes(trace)
-    if trace.steps <= 0 or not run.curves:
-        return Diagnosis("unseen", _unseen(trace), max(0, trace.steps), notes=notes, meta=trace.meta)
+    unjudged = Diagnosis("unseen", _unseen(trace), max(0, trace.steps), notes=notes, meta=trace.meta)
+    trained = trace.steps > 0 and bool(run.curves)
+    if not trained and not trace.facts("run.exception"):
+        return unjudged
 
     # 2 numbers → events, 3 events → causal graph
     events, detector_notes = detect_events(run)
@@ -45,6 +49,8 @@ def diagnose(trace: Trace) -> Diagnosis:
 
     # 4 questions asked of the run → posterior over causes → ranked hypotheses
     answers, failures = ask(run)
+    if not trained and not answers[_REFUSED].present:
+        return unjudged
     posterior = ranking.rank(answers)
     symptom = name_symptom(run, answers)
     candidates = ranking.hypotheses(answers, posterior, symptom, events, trace.last_step)
@@ -77,15 +83,22 @@ def diagnose(trace: Trace) -> Diagnosis:
 
 
 def _unseen(trace: Trace) -> str:
+    ended = trace.facts("run.exception")
     counts = trace.meta.get("counts") or {}
     backwards, steps = int(counts.get("backwards", 0)), int(counts.get("optimizer_steps", 0))
     seen = [_times(backwards, "backward pass", "backward passes"), _times(steps, "optimizer step", "optimizer steps")]
     if not backwards and not steps:
-        return "Nothing was trained: no backward pass and no optimizer step were seen in the block."
+        before = f", which ended with {ended[0].data['type']}: {_line(ended[0].data['message'])}" if ended else ""
+        return f"Nothing was trained: no backward pass and no optimizer step were seen in the block{before}."
     return (
         f"The loss is not known, so nothing can be judged: {' and '.join(seen)} were seen, and no backward of a loss "
         "of one number. Hand the loss over in the loop: record_loss(loss)."
     )
+
+
+def _line(message: object) -> str:
+    """The first line of an error's message, shortened, without its full stop."""
+    return str(message).partition("\n")[0][:120].rstrip(".")
 
 
 def _times(count: int, one: str, several: str) -> str:

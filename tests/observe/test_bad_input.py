@@ -62,6 +62,23 @@ def test_forwards_without_any_backward(tmp_path: Path) -> None:
     assert failures(block.trace) == []
 
 
+@pytest.mark.parametrize("label", [-1, 4])
+def test_a_target_that_the_first_loss_refuses(tmp_path: Path, label: int) -> None:
+    block, model = Watching(tmp_path), nn.Linear(3, 4)
+    with pytest.raises(IndexError), block(model) as debugger:
+        F.cross_entropy(model(torch.randn(2, 3)), torch.tensor([0, label])).backward()
+    assert debugger.diagnosis().hypotheses[0].cause == "invalid_target"
+    assert debugger.diagnosis().summary == f"The run ended in step 0 with IndexError: Target {label} is out of bounds."
+
+
+def test_an_error_before_the_first_backward_is_told_as_it_is(tmp_path: Path) -> None:
+    block, model = Watching(tmp_path), nn.Linear(3, 4)
+    with pytest.raises(RuntimeError), block(model) as debugger:
+        model(torch.randn(2, 5)).sum().backward()
+    assert debugger.diagnosis().outcome == "unseen" and not debugger.explain_failure()
+    assert "which ended with RuntimeError: mat1 and mat2 shapes" in debugger.diagnosis().summary
+
+
 def test_an_empty_batch(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
 

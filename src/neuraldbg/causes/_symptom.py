@@ -29,6 +29,13 @@ def name_symptom(run: Run, answers: Mapping[str, Finding]) -> Symptom:
         if answer is not None and answer.present:
             sentence = answer.sentence[0].upper() + answer.sentence[1:] + "."
             return Symptom(kind, sentence, answer.step or 0, answer.numbers)
+    ended = run.trace.facts("run.exception")
+    refused = answers.get("target_out_of_range")
+    if ended and refused is not None and refused.present:
+        message = str(ended[0].data["message"]).partition("\n")[0][:120].rstrip(".")
+        return Symptom(
+            "silent", f"The run ended in step {ended[0].step} with {ended[0].data['type']}: {message}.", ended[0].step
+        )
     curve = run.loss
     if curve is None or not curve.count:
         return Symptom("silent", "No loss was seen.", 0)
