@@ -28,12 +28,19 @@ FAILURE_TYPES: tuple[str, ...] = ("optimizer_instability",)
 #: How often it is met, against 1 for an ordinary cause.
 PRIOR = 1.0
 #: At least one of these must be present for the cause to be considered.
-REQUIRES: tuple[str, ...] = ("loss_negated", "loss_below_its_floor", "optimizer_maximizes", "loss_falls_without_bound")
+REQUIRES: tuple[str, ...] = (
+    "loss_negated",
+    "similarity_is_minimized",
+    "loss_below_its_floor",
+    "optimizer_maximizes",
+    "loss_falls_without_bound",
+)
 #: Finding → how often it is present when this is the cause. A low number speaks against.
 EVIDENCE: Mapping[str, float] = {
     "loss_is_negative_and_settles": 0.05,
     "run_learned_well": 0.1,
     "loss_negated": 0.75,
+    "similarity_is_minimized": 0.3,
     "loss_below_its_floor": 0.6,
     "optimizer_maximizes": 0.12,
     "loss_falls_without_bound": 0.4,
@@ -41,6 +48,7 @@ EVIDENCE: Mapping[str, float] = {
 #: Findings that say where it sits and when it starts; the first one present decides.
 LOCATED_BY: tuple[str, ...] = (
     "loss_negated",
+    "similarity_is_minimized",
     "loss_below_its_floor",
     "optimizer_maximizes",
     "loss_falls_without_bound",

@@ -90,7 +90,9 @@ def _sources(run: Run, graph: nx.DiGraph, target: str, depth: int) -> list[str |
             found.append(None)
         elif kind in LINEAR_KINDS:
             found.append(source)
-        elif depth > 0 and (kind in ("dropout", "norm") or (kind == "container" and _sums_its_own(graph, source))):
+        elif depth > 0 and (
+            kind in ("dropout", "norm", "identity") or (kind == "container" and _sums_its_own(graph, source))
+        ):
             found.extend(_all_or_none(_sources(run, graph, source, depth - 1)))
         else:
             found.append(None)

@@ -25,6 +25,23 @@ def common_owner(parameters: Iterable[str]) -> str:
     return ".".join(shared)
 
 
+def place_of(run: Run, parameters: Iterable[str]) -> str:
+    """Where some parameters sit: the deepest module that holds them all, or its first part that holds none but them.
+
+    "" would say that the whole model is meant where a part of it is.
+    """
+    names = set(parameters)
+    shared = common_owner(names)
+    inside = [
+        name for name in run.membership if not shared or owner_of(name) == shared or name.startswith(shared + ".")
+    ]
+    if set(inside) <= names:
+        return shared
+    first = next((name for name in run.membership if name in names), None)
+    depth = len(shared.split(".")) if shared else 0
+    return ".".join(owner_of(first).split(".")[: depth + 1]) if first is not None else shared
+
+
 def share_of_elements(run: Run, parameters: Iterable[str], among: Iterable[str] | None = None) -> float:
     """Share of the elements of ``among`` (all parameters if not given) that the parameters hold; 0..1."""
     whole = sum(run.elements.get(name, 0) for name in (run.membership if among is None else among))

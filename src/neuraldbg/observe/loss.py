@@ -76,6 +76,10 @@ class LossObserver:
     def unscaled(self, optimizer: Any) -> None:
         self._unscaled.add(id(optimizer))
 
+    def is_unscaled(self, optimizer: Any) -> bool:
+        """Whether the user has called ``unscale_`` in this round."""
+        return id(optimizer) in self._unscaled
+
     def unscales_in_step(self, optimizer: Any) -> None:
         """GradScaler.step unscales by itself where unscale_ was not called."""
         self._recorder.add(

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from neuraldbg.observe import autograd
 from neuraldbg.observe.autograd import Node, children, operation, saved, saved_tensor, shape
+from neuraldbg.observe.similarity import similarity_of
 
 #: Loss operations of the library, by autograd name.
 LIBRARY_LOSSES = {
@@ -95,6 +96,7 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
     stack: list[tuple[Node, int, float, str]] = [(root, 1, 1.0, "none")]
     seen: set[Node] = set()
     stretched: tuple[list[int], list[int]] | None = None
+    similarity: list[tuple[str, int]] = []
     while stack and len(terms) < 12 and limit > 0:
         limit -= 1
         node, sign, factor, reduction = stack.pop(0)
@@ -103,6 +105,9 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
             continue
         seen.add(node)
         stretched = stretched or _stretched(node)
+        alike = similarity_of(node)
+        if alike is not None and (alike, -sign) not in similarity:
+            similarity.append((alike, sign))
         if name in LIBRARY_LOSSES:
             terms.append(_library_term(node, LIBRARY_LOSSES[name], sign, factor, reduction))
             continue
@@ -139,6 +144,9 @@ def read_structure(root: Node, is_module_output: Callable[[Node], bool], limit: 
             stretched = stretched or _stretched(child)
     if terms and stretched is not None:
         terms[0].extra["stretched"] = stretched
+    if terms and len(similarity) == 1 and len({term.kind for term in terms}) == 1 and terms[0].kind == "other":
+        # Nothing but how alike two things are: the sign says whether they are brought together.
+        terms[0].extra["similarity"], terms[0].extra["similarity_sign"] = similarity[0]
     return terms
 
 

@@ -186,6 +186,8 @@ class Patches:
         observer = self._observer
 
         def unscale_(scaler: Any, optimizer: Any) -> Any:
+            if observer.listening:
+                observer.steps.about_to_unscale(optimizer)
             result = original(scaler, optimizer)
             if observer.listening:
                 observer.steps.unscaled(scaler, optimizer)

@@ -97,6 +97,12 @@ class Steps:
         self._loss.scaled_by(scaler, self.state.rounds.step)
 
     @guarded
+    def about_to_unscale(self, optimizer: torch.optim.Optimizer) -> None:
+        """The user's call of ``unscale_`` begins: what was clipped before it was clipped under the scale."""
+        if self.state.sampling:
+            self._update.before_unscale(optimizer, self._loss.scale_at(optimizer))
+
+    @guarded
     def unscaled(self, scaler: Any, optimizer: torch.optim.Optimizer) -> None:
         """A loss scaler has unscaled the gradients of an optimizer, by the user's call."""
         self._loss.unscaled(optimizer)
@@ -107,7 +113,7 @@ class Steps:
         if self.state.rounds.steps_again(player(optimizer)):
             self._another_round()
         self._loss.unscales_in_step(optimizer)
-        if self.state.sampling:
+        if self.state.sampling and not self._loss.is_unscaled(optimizer):
             self._update.before_unscale(optimizer, self._loss.scale_at(optimizer))
 
     @guarded

@@ -45,6 +45,8 @@ def kind_of(module: nn.Module) -> str:
         return "norm"
     if _is_own_norm(module):
         return "norm"
+    if isinstance(module, nn.Identity) or (isinstance(module, nn.LeakyReLU) and module.negative_slope == 1):
+        return "identity"
     if isinstance(module, _ACTIVATIONS):
         return "activation"
     if isinstance(module, (_DropoutNd,)):

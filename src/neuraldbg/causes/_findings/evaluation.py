@@ -10,6 +10,9 @@ from neuraldbg.measures.inputs import recurrence
 from neuraldbg.measures.run import Run
 from neuraldbg.records import Finding
 
+#: Validation loss over training loss up to which other inputs do no harm that counts.
+_NO_GAP = 2.0
+
 
 def validation_rises_while_training_falls(run: Run) -> Finding:
     """The validation loss rises from its lowest level by a fifth while the training loss falls on."""
@@ -129,6 +132,10 @@ def validation_inputs_differ(run: Run) -> Finding:
     """The model's inputs have another mean or spread in forwards without gradients."""
     worst = (0.0, "")
     seen = False
+    ends = levels_at_end(run)
+    if ends is not None and ends[1] < _NO_GAP * ends[0]:
+        # The model does as well on them.
+        return absent()
     train_std, train_mean = run.series("input.std"), run.series("input.mean")
     # Both kinds of place carry the same quantities; they differ in the kind of their place.
     places = {(p.kind, p.name): i for i, p in enumerate(train_std.places)}

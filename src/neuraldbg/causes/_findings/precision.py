@@ -15,10 +15,18 @@ def _half_modules(run: Run) -> dict[str, float]:
     return {name: float(np.nanmax(series.values[:, i])) for i, name in enumerate(series.names)}
 
 
+def _born_in_half(run: Run) -> bool:
+    """Whether the operation that gave the first value that is not finite computed in float16."""
+    facts = run.trace.facts("nonfinite.loss")
+    data = facts[0].data if facts and not facts[0].data.get("bad_parameters") else {}
+    return any((data.get(key) or {}).get("dtype") == "float16" for key in ("producer", "second_forward"))
+
+
 def float16_in_use(run: Run) -> Finding:
     """Modules compute in float16, or parameters are float16."""
     half = any(value == 16.0 for value in _half_modules(run).values())
     half = half or any(p.kind == "parameter" and p.details.get("dtype") == "float16" for p in run.trace.places)
+    half = half or _born_in_half(run)
     return when(half, "modules compute in float16 (largest finite number 65504)")
 
 
@@ -37,7 +45,7 @@ def first_non_finite_in_float16(run: Run) -> Finding:
     producer = facts[0].data.get("producer") if facts else None
     series = run.series("module.output_absmax")
     inputs = run.series("module.input_absmax")
-    if not half or (facts and facts[0].data.get("bad_parameters")):
+    if not (half or _born_in_half(run)) or (facts and facts[0].data.get("bad_parameters")):
         # Weights that were bad already make every output bad: the step before is to blame.
         return absent()
     step = run.bad_step

@@ -135,7 +135,20 @@ def _without(owners: Mapping[Node, list[str]], shared: set[str]) -> Mapping[Node
 def _recorded_name(node: Node) -> str:
     """A product with a constant (a mask, an adjacency matrix, a scale) is linear, and its name says so."""
     name = operation(node)
-    return "Constant" + name if name in _PRODUCTS and len(autograd.children(node)) == 1 else name
+    if name == "LeakyRelu" and autograd.saved(node, "negative_slope") == 1.0:
+        return "Constant" + name
+    constant = name in _PRODUCTS and len(autograd.children(node)) == 1
+    return "Constant" + name if constant and not _by_other_values(node, name) else name
+
+
+def _by_other_values(node: Node, name: str) -> bool:
+    """Whether each entry is multiplied by another number, one that varies with the sample: the input itself, say."""
+    if name != "Mul":
+        return False
+    other = autograd.saved(node, "other")
+    if other is None:
+        other = autograd.saved(node, "self")
+    return isinstance(other, Tensor) and other.dim() >= 2 and tuple(other.shape) == autograd.shape(node)
 
 
 def _own_names(owners: Mapping[Node, list[str]]) -> dict[str, int]:

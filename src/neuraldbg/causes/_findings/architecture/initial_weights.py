@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
+from neuraldbg.measures.depth import early
 from neuraldbg.measures.linearity import LINEAR_KINDS
 from neuraldbg.measures.run import Run, owner_of
 from neuraldbg.records import Finding, Place
+
+#: A spread, in units of 1/sqrt(fan-in), below which no scheme of initialization starts a table that is not zero.
+_NEXT_TO_NOTHING = 1e-3
 
 
 def _initial_scales(run: Run) -> list[tuple[float, Place]]:
@@ -21,11 +25,42 @@ def _initial_scales(run: Run) -> list[tuple[float, Place]]:
     ]
 
 
+def _tables_of_any_name(run: Run) -> list[tuple[float, Place]]:
+    """The same for parameters of two dimensions and more that are not called weights: votes, kernels, bases."""
+    series = run.series("parameter.initial_scale")
+    ours = {place.name for _, place in _initial_scales(run)}
+    kinds = {p.name: p.details.get("kind") for p in run.trace.places if p.kind == "module"}
+    return [
+        (float(series.first[i]), place)
+        for i, place in enumerate(series.places)
+        if place.name not in ours and kinds.get(owner_of(place.name)) not in ("embedding", "norm")
+    ]
+
+
+def _scaled_when_used(run: Run, owner: str) -> bool:
+    """Whether a module of the user's own gives outputs of its input's size all the same: it scales its weights itself.
+
+    As weights of unit spread that are multiplied by a gain at each call (equalized learning rate: Karras et al. 2018).
+    """
+    if run.module_details(owner).get("kind") in LINEAR_KINDS:
+        return False
+    read, given = (early(run.trace, quantity, 1).get(owner) for quantity in ("module.input_std", "module.output_std"))
+    return read is not None and given is not None and 0 < given < 2 * read
+
+
+def _large_scales(run: Run) -> list[tuple[float, Place]]:
+    return [
+        (value, place)
+        for value, place in _initial_scales(run)
+        if value <= 3 or not _scaled_when_used(run, owner_of(place.name))
+    ]
+
+
 def initial_weights_large(run: Run) -> Finding:
     """A weight matrix starts at more than three times what its fan-in asks for."""
     if run.start_did_no_harm():
         return absent()
-    scales = _initial_scales(run)
+    scales = _large_scales(run)
     if not scales:
         return unmeasured()
     value, place = max(scales, key=lambda item: item[0])
@@ -42,7 +77,7 @@ def initial_weights_extreme(run: Run) -> Finding:
     """A weight matrix starts at more than eight times what its fan-in asks for: no gain of a deep stack is that large."""
     if run.start_did_no_harm():
         return absent()
-    scales = _initial_scales(run)
+    scales = _large_scales(run)
     if not scales:
         return unmeasured()
     value, place = max(scales, key=lambda item: item[0])
@@ -87,6 +122,7 @@ def a_layer_starts_small(run: Run) -> Finding:
     if not scales:
         return unmeasured()
     small = [(value, place) for value, place in scales if 0 < value < 0.03]
+    small += [(value, place) for value, place in _tables_of_any_name(run) if 0 < value < _NEXT_TO_NOTHING]
     if not small:
         return absent()
     value, place = small[0]

@@ -90,7 +90,8 @@ def outputs_large_at_start(run: Run) -> Finding:
         if run.module_details(name).get("kind") not in ("linear", "convolution") or not math.isfinite(value):
             continue
         if inputs.get(name, 0) > 0.05 and value > _OF_THE_LARGEST * largest.get(name, 0.0):
-            best = max(best, (value / inputs[name], name))
+            # Beside a mean far from zero the spread alone is no measure of an input's size.
+            best = max(best, (value / max(inputs[name], largest.get(name, 0.0) / 5), name))
     return when(
         best[0] > 4,
         f"'{best[1]}' multiplies the spread of its input by {best[0]:.3g} at step 0",

@@ -29,6 +29,16 @@ def units_start_equal(run: Run) -> Finding:
     for name, values in weights.items():
         if len(shapes.get(name, [])) < 2 or shapes[name][0] < 2 or not values.size:
             continue
+        if any(
+            other != name
+            and owner_of(other) == owner_of(name)
+            and shapes.get(other) == shapes[name]
+            and spread.size
+            and spread[0] > 1e-2
+            for other, spread in weights.items()
+        ):
+            # A spread beside a mean: the other one tells the units apart.
+            continue
         if (
             norms.get(name, 1.0) == 0
             and late(run.trace, "parameter.weight_norm").get(name, 1.0) == 0

@@ -77,6 +77,10 @@ def outlier_meets_loss_jump(run: Run) -> Finding:
         before = before[np.isfinite(before)]
         now = curve.values[index : index + 3]
         now = now[np.isfinite(now)]
+        after = curve.values[index + 3 : index + 13]
+        if before.size and after.size >= 5 and np.median(after) < 1.2 * np.median(before) and run.learned_to(0.5):
+            # The next batches find the model as it was: heavy tails that the loss can bear.
+            continue
         if before.size and (
             not now.size or now.max() > np.median(before) + 6 * max(np.median(np.abs(np.diff(before))), 1e-12)
         ):

@@ -91,6 +91,14 @@ def target_out_of_range(run: Run) -> Finding:
             return present(f"the loss refused a target: {message.splitlines()[0][:120]}", step=fact.step)
         if "between 0 and 1" in message:
             return present(f"the loss refused its values: {message.splitlines()[0][:120]}", step=fact.step)
+    for fact in run.trace.facts("nonfinite.loss"):
+        producer = fact.data.get("producer") or {}
+        if "Ctc" in str(producer.get("operation")) and producer.get("inf") and not producer.get("nan"):
+            # Graves et al. 2006: no path of a length below the target's (repeats count twice) spells the target.
+            return present(
+                f"the CTC loss is infinite at step {fact.step}: a target is longer than its input allows",
+                step=fact.step,
+            )
     if not series:
         return unmeasured()
     bad = np.nan_to_num(series.values, nan=0.0) > 0

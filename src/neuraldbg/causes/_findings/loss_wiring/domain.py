@@ -51,7 +51,8 @@ def loss_in_hazardous_operation(run: Run) -> Finding:
     producer = facts[0].data.get("producer") if facts else None
     if producer and producer.get("kind") == "operation" and not facts[0].data.get("bad_parameters"):
         name = producer["operation"]
-        if name in _HAZARDOUS and not (name in _OVERFLOWING and carried_away(run, facts[0].step)):
+        in_half = producer.get("dtype") == "float16"
+        if name in _HAZARDOUS and not (name in _OVERFLOWING and (in_half or carried_away(run, facts[0].step))):
             where = producer.get("module")
             place = f"inside '{where}'" if where else "inside the loss"
             extreme = (

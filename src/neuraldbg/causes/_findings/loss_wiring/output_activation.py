@@ -20,7 +20,7 @@ def softmax_before_loss(run: Run) -> Finding:
         return unmeasured()
     for stream, term in terms:
         chain = [name for name in term["chain"] if name not in PLAIN]
-        if term["kind"] == "cross_entropy" and chain[:1] == ["LogSoftmax"]:
+        if term["kind"] in ("cross_entropy", "ctc") and chain[:1] == ["LogSoftmax"]:
             rest, offset = chain[1:], 1
         elif term["kind"] == "binary_cross_entropy_with_logits":
             rest, offset = chain, 0
@@ -32,6 +32,8 @@ def softmax_before_loss(run: Run) -> Finding:
             rest, offset = chain[1:], 1
         elif term["kind"] == "other" and chain[:1] in (["Softplus"], ["LogSigmoidForward"], ["LogSigmoid"]):
             # softplus(x) - y x is binary cross entropy by hand: x are logits.
+            rest, offset = chain[1:], 1
+        elif len(chain) > 1 and chain[0] in PROBABILITIES and chain[1] in PROBABILITIES:
             rest, offset = chain[1:], 1
         else:
             continue
@@ -53,10 +55,12 @@ def softmax_before_loss(run: Run) -> Finding:
 
 
 def output_activation_out_of_reach(run: Run) -> Finding:
-    """The last activation cannot give what the targets ask for."""
+    """The last activation cannot give what the targets ask for, and the loss stays for it."""
     terms = terms_of(run)
     if not terms:
         return unmeasured()
+    if run.learned_to(0.1):
+        return absent()
     for stream, term in terms:
         chain = [name for name in term["chain"] if name not in PLAIN]
         layer_index = 0

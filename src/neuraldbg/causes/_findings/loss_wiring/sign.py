@@ -29,6 +29,21 @@ def loss_negated(run: Run) -> Finding:
     )
 
 
+def similarity_is_minimized(run: Run) -> Finding:
+    """The loss is a cosine or an overlap itself, with a plus sign, and nothing else: what should agree is parted."""
+    if not run.curves or not run.curves[0].terms:
+        return unmeasured()
+    if len(run.curves) > 1:
+        return absent()
+    curve = run.curves[0]
+    kind, sign = curve.terms[0].get("similarity"), curve.terms[0].get("similarity_sign", -1)
+    return when(
+        kind is not None and sign > 0,
+        f"the loss is the {kind} itself: training brings it down",
+        source=source_of(run, curve.place.name),
+    )
+
+
 def loss_below_its_floor(run: Run) -> Finding:
     """A loss that cannot be negative is, and falls on."""
     curve = run.loss

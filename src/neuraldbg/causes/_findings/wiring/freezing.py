@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.run import Run, owner_of
-from neuraldbg.measures.wiring import common_owner, output_layers, share_of_elements
+from neuraldbg.measures.wiring import common_owner, output_layers, place_of, share_of_elements
 from neuraldbg.records import Finding
 
 #: Share of its start to which a loss falls when what is frozen was not needed: adapters, a probe on a backbone.
@@ -77,7 +77,7 @@ def some_parameters_frozen(run: Run) -> Finding:
     return when(
         bool(frozen),
         f"{len(frozen)} parameters have requires_grad off",
-        layer=common_owner(frozen) if frozen else None,
+        layer=place_of(run, frozen) if frozen else None,
     )
 
 
@@ -90,5 +90,5 @@ def frozen_parameters_are_in_optimizer(run: Run) -> Finding:
     return when(
         bool(names),
         f"the optimizer holds {len(names)} parameters whose requires_grad is off",
-        layer=common_owner(names) if names else None,
+        layer=place_of(run, names) if names else None,
     )

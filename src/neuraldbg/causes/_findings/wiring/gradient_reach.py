@@ -32,8 +32,13 @@ def parameters_never_reached(run: Run) -> Finding:
         return unmeasured()
     called = called_modules(run)
     lost = parameters_without_gradient(run)
+    own = _beside_frozen_children(run, called)
     lost = [
-        n for n in lost if owner_of(n) and owner_of(n) not in called and not _functional_owner(run, owner_of(n), called)
+        n
+        for n in lost
+        if owner_of(n)
+        and (owner_of(n) in own or owner_of(n) not in called)
+        and not _functional_owner(run, owner_of(n), called)
     ]
     chosen = _sometimes_reached(run)
     lost = [n for n in lost if not any(n.startswith(f"{parent}.") for parent in chosen)]
@@ -49,6 +54,20 @@ def parameters_never_reached(run: Run) -> Finding:
         layer=place or owner_of(lost[0]),
         share=share,
     )
+
+
+def _beside_frozen_children(run: Run, called: set[str]) -> set[str]:
+    """Modules with parameters of their own around called ones that are frozen, and whose output carries no graph.
+
+    The output is what the frozen ones give: the parameters beside them, an adapter's, take no part.
+    """
+    flags, rows = run.series("module.output_requires_grad"), run.membership
+    found = set()
+    for index, name in enumerate(flags.names):
+        inner = [n for n in rows if name and owner_of(n).startswith(f"{name}.") and owner_of(n) in called]
+        if flags.first[index] == 0 and inner and not any(rows[n][0] for n in inner):
+            found.add(name)
+    return found
 
 
 def _sometimes_reached(run: Run) -> set[str]:
@@ -167,7 +186,9 @@ def graph_is_cut(run: Run) -> Finding:
         return unmeasured()
     lost = parameters_without_gradient(run)
     called = called_modules(run)
+    beside = _beside_frozen_children(run, called)
     lost = [n for n in lost if owner_of(n) in called or _called_above(owner_of(n), called)]
+    lost = [n for n in lost if owner_of(n) not in beside]
     if not lost:
         return absent()
     if gradients_cleared_before_step(run).present:

@@ -6,7 +6,7 @@ import numpy as np
 
 from neuraldbg.causes._findings._answer import absent, present, unmeasured, when
 from neuraldbg.measures.run import Run
-from neuraldbg.measures.wiring import common_owner, parameters_outside_optimizers, share_of_elements
+from neuraldbg.measures.wiring import parameters_outside_optimizers, place_of, share_of_elements
 from neuraldbg.records import Finding
 
 
@@ -23,7 +23,7 @@ def parameters_left_out_of_optimizer(run: Run) -> Finding:
         f"{len(left)} parameter(s) get gradients and are in no optimizer that steps ({left[0]} …)"
         if len(left) > 1
         else f"{left[0]} gets gradients and is in no optimizer that steps",
-        layer=common_owner(left),
+        layer=place_of(run, left),
         parameter=left[0] if len(left) == 1 else None,
         share=share,
     )
