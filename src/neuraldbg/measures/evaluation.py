@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -47,7 +49,9 @@ def levels_at_end(run: Run) -> tuple[float, float] | None:
         return None
     steps, values = found
     tail = max(1, values.size // 5)
-    return float(np.nanmean(training_near(run, steps)[-tail:])), float(np.mean(values[-tail:]))
+    training = training_near(run, steps)[-tail:]
+    training = training[np.isfinite(training)]
+    return float(np.mean(training)) if training.size else math.nan, float(np.mean(values[-tail:]))
 
 
 def in_train_mode(run: Run) -> list[Place]:
