@@ -9,13 +9,14 @@ import pytest
 import torch
 from torch import nn
 
+from helpers import another_line_apart as another
 from helpers.one_line_apart import RIGHT, WRONG
 from helpers.seems_alike import FAILING
 from helpers.seems_ill import HEALTHY
 from helpers.told_apart import Program
 from neuraldbg import NeuralDbg
 
-_SICK = [*FAILING, *WRONG]
+_SICK = [*FAILING, *WRONG, *another.WRONG]
 
 
 def _explain(program: Program, seed: int, folder: Path) -> Any:
@@ -31,7 +32,7 @@ def _explain(program: Program, seed: int, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("program", [*HEALTHY, *RIGHT], ids=lambda program: program.__name__)
+@pytest.mark.parametrize("program", [*HEALTHY, *RIGHT, *another.RIGHT], ids=lambda program: program.__name__)
 def test_nothing_is_said_of_a_run_that_is_well(program: Program, seed: int, tmp_path: Path) -> None:
     session = _explain(program, seed, tmp_path)
     assert not session.explain_failure(), str(session.explain_failure()[0])
