@@ -13,6 +13,7 @@ from neuraldbg.causes._symptom import name_symptom
 from neuraldbg.detectors import detect_events
 from neuraldbg.graph.build import CausalGraph, graph_of
 from neuraldbg.graph.chains import chain
+from neuraldbg.measures.quiet import quiet
 from neuraldbg.measures.run import Run
 from neuraldbg.records import CausalHypothesis, Diagnosis, SemanticEvent, Trace
 
@@ -34,6 +35,7 @@ def _card(diagnosis: Diagnosis) -> str:
 Diagnosis.draw = _card
 
 
+@quiet()
 def diagnose(trace: Trace) -> Diagnosis:
     """Explain a recorded run."""
     run = Run(trace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,20 @@ def test_forwards_without_any_backward(tmp_path: Path) -> None:
     assert debugger.diagnosis().outcome == "unseen"
     assert "Nothing was trained" in debugger.diagnosis().summary
     assert failures(block.trace) == []
+
+
+def test_a_diagnosis_of_numbers_beyond_all_bounds_warns_of_nothing(tmp_path: Path) -> None:
+    block, model = Watching(tmp_path), nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+    with block(model) as debugger:
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e9, weight_decay=0.1)
+        for _ in range(20):
+            optimizer.zero_grad()
+            (model(torch.randn(4, 3)) - 1).pow(2).mean().backward()
+            optimizer.step()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert debugger.diagnosis().outcome == "failed"
+    assert [str(one.message) for one in heard] == []
 
 
 @pytest.mark.parametrize("label", [-1, 4])
