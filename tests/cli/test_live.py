@@ -55,6 +55,9 @@ class Terminal:
         self.said = ""
         self.pid, self.leader = pty.fork()
         if self.pid == 0:
+            # As under a login: what was started in the background of a script is deaf to the keyboard.
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_DFL)
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
             os.chdir(folder)
             settings = environment(TERM="xterm", NO_COLOR="1")
