@@ -36,7 +36,8 @@ def accuracy_at_chance(run: Run) -> Finding:
     _, accuracy = run.series("prediction.accuracy").column(curve.place.name)
     if accuracy.size < 15 or any(term.get("weighted") for term in curve.terms):
         return unmeasured()
-    if run.stopped_on_its_way():
+    if run.stopped_on_its_way() or run.adversarial:
+        # Of two players none has to be right: a generator is when the other one errs.
         return absent()
     shares = class_shares(run.trace, curve.place.name)
     _, top = run.series("target.top_share").column(curve.place.name)
@@ -54,6 +55,8 @@ def predictions_do_not_vary(run: Run) -> Finding:
     curve = run.loss
     if curve is None:
         return unmeasured()
+    if run.adversarial:
+        return absent()
     _, spread = run.series("prediction.batch_spread").column(curve.place.name)
     if spread.size < 9:
         return unmeasured()
