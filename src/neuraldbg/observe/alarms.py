@@ -38,7 +38,8 @@ class Alarms:
         #: What the policy makes of this step: None, or the kind of alarm.
         self.due: str | None = None
         self._known: set[str] = set()
-        self._sentinel: Tensor | None = None
+        #: The parameter whose gradient is read at every step.
+        self.sentinel: Tensor | None = None
         self._skipped: list[tuple[Tensor, Tensor]] = []
 
     # loss --------------------------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ class Alarms:
                 if isinstance(variable, Tensor) and id(variable) in self._watched.parameter_names:
                     small = variable.numel() <= 4096 or found is None or found.numel() > 4096
                     found = variable if small else found
-        self._sentinel = found
+        self.sentinel = found
 
     def gradients_bad(self, optimizer: torch.optim.Optimizer) -> bool:
         """Whether gradients are not finite, as far as an unobserved step looks.
@@ -133,7 +134,7 @@ class Alarms:
         """
         if self.policy != "record":
             return self._any_bad(optimizer)
-        sentinel = self._sentinel
+        sentinel = self.sentinel
         if sentinel is None:
             return False
         gradient = sentinel.grad

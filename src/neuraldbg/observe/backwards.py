@@ -25,12 +25,10 @@ class Backwards:
         self._loss = observer.loss
         self._alarms = observer.alarms
         self._unobserved = observer.unobserved
-        observer.unobserved.on_loss = self._quick_alarm
 
     def begins(self, tensors: Any) -> None:
-        """Called by the wrapper around ``torch.autograd.backward``, and by nothing else: it looks at its caller."""
-        if self.state.sampling or not self._unobserved.backward(tensors):
-            self._begins(tensors)
+        """A backward begins, and the short way (see ``Unobserved``) was not taken."""
+        self._begins(tensors)
         if self._alarms.due is not None:
             self._alarms.raise_if_due(self.state.rounds.step)
 
@@ -59,10 +57,18 @@ class Backwards:
         if self.state.sampling or bad or (value is not None and self._loss.is_spike(value)):
             self._look(tensors, value, bad)
 
+    def looks_at(self, root: Tensor, value: float, place: Hashable) -> None:
+        """A backward that took the short way, of a loss that may be one to look at; called now and then in any case."""
+        self._looks_at(root, value, place)
+        if self._alarms.due is not None:
+            self._alarms.raise_if_due(self.state.rounds.step)
+
     @guarded
-    def _quick_alarm(self, root: Tensor, value: float) -> None:
+    def _looks_at(self, root: Tensor, value: float, place: Hashable) -> None:
+        self._loss.look_up_level()
         bad = not math.isfinite(value)
-        if bad or self._loss.is_spike(value):
+        if bad or value > self._loss.level:
+            self._loss.comes_from(place)
             self._look(root, value, bad)
 
     def _look(self, tensors: Any, value: float | None, bad: bool) -> None:
@@ -88,14 +94,9 @@ class Backwards:
         elif spike:
             state.schedule.alarm(serious=False)
 
-    def ends(self) -> None:
-        """The backward is over."""
-        state = self.state
-        if state.sampling or state.rounds.optimizer_steps == 0:
-            self._ends()
-
     @guarded
-    def _ends(self) -> None:
+    def ends(self) -> None:
+        """The backward of a step that is observed is over, or one before any optimizer has stepped."""
         observer, state = self._observer, self.state
         rounds, recorder = state.rounds, state.recorder
         if state.sampling:

@@ -7,7 +7,7 @@ gets the original back when the block is left. Instances carry nothing of ours, 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ class KeptCall:
     args: tuple[Any, ...]
     keywords: dict[str, Any]
     #: Tensors among the arguments, with the version that they had.
-    versions: list[tuple[Tensor, int]]
+    versions: Sequence[tuple[Tensor, int]]
     #: (device type, dtype) for which autocast was on.
     autocast: tuple[tuple[str, torch.dtype], ...]
 
@@ -36,7 +36,7 @@ class KeptCall:
 
 
 _Autocast = tuple[tuple[str, torch.dtype], ...]
-_Call = tuple[nn.Module, tuple[Any, ...], dict[str, Any], list[tuple[Tensor, int]], _Autocast]
+_Call = tuple[nn.Module, tuple[Any, ...], dict[str, Any], Sequence[tuple[Tensor, int]], _Autocast]
 _any_autocast: Callable[[], bool] = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
 
 
@@ -54,22 +54,20 @@ class InputKeeper:
         #: Class → what puts its own forward back.
         self._classes: dict[type[nn.Module], Callable[[], None]] = {}
         self._compiled: set[type[nn.Module]] = set()
-        self._calls: dict[int, _Call] = {}
-        self._open = False
+        #: Module → its last call in this step.
+        self.kept: dict[int, _Call] = {}
 
     def open(self, roots: Iterable[tuple[str, nn.Module]]) -> None:
         """Begin to keep what these modules read."""
-        self._open = True
         self.watch(roots)
 
     def close(self) -> None:
         """Let go of everything and put the classes back."""
-        self._open = False
         for undo in self._classes.values():
             undo()
         self._classes.clear()
         self._roots.clear()
-        self._calls.clear()
+        self.kept.clear()
 
     def watch(self, roots: Iterable[tuple[str, nn.Module]]) -> None:
         """Keep what these modules read from now on, as well."""
@@ -95,11 +93,24 @@ class InputKeeper:
         original = owner.forward
         had = "forward" in vars(owner)
 
+        roots, kept, keep = self._roots, self.kept, self.keep
+        is_compiling, with_gradients, autocasts = torch.compiler.is_compiling, torch.is_grad_enabled, _any_autocast
+
         @functools.wraps(original)
         def forward(self_: nn.Module, *args: Any, **keywords: Any) -> Any:
             # is_compiling comes first: under a compiler's trace it is a constant, and the rest is never traced.
-            if not torch.compiler.is_compiling() and self._open and id(self_) in self._roots and not tracing():
-                self.keep(self_, args, keywords)
+            if not is_compiling() and id(self_) in roots:
+                # One tensor in float32, the usual case; the shorter for the reasons told in ``unobserved``.
+                if len(args) == 1 and type(args[0]) is Tensor and not keywords and not autocasts():
+                    x = args[0]
+                    if with_gradients():
+                        try:
+                            kept[id(self_)] = (self_, args, keywords, ((x, x._version),), ())
+                        except RuntimeError:  # a tensor of inference mode has no version
+                            kept[id(self_)] = (self_, args, keywords, (), ())
+                    return original(self_, x)
+                if not tracing():
+                    keep(self_, args, keywords)
             return original(self_, *args, **keywords)
 
         owner.forward = forward  # type: ignore[method-assign]
@@ -123,11 +134,11 @@ class InputKeeper:
                     versions.append((value, value._version))
             if keywords:
                 versions += [(value, value._version) for value in keywords.values() if type(value) is Tensor]
-            self._calls[id(module)] = (module, args, keywords, versions, _autocast() if _any_autocast() else ())
+            self.kept[id(module)] = (module, args, keywords, versions, _autocast() if _any_autocast() else ())
 
     def calls(self) -> list[KeptCall]:
         """The last call of each outermost module in this step, in order."""
-        return [KeptCall(*call) for call in self._calls.values()]
+        return [KeptCall(*call) for call in self.kept.values()]
 
     def release(self) -> None:
-        self._calls.clear()
+        self.kept.clear()

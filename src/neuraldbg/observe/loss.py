@@ -38,39 +38,37 @@ class LossObserver:
         self._recorder = recorder
         self._watched = watched
         self._forward = forward
-        self._streams: dict[Hashable, int] = {}
+        #: Line that calls backward → place of its losses.
+        self.streams: dict[Hashable, int] = {}
         self._stream_names: dict[Hashable, str] = {}
-        self._recent: deque[float] = deque(maxlen=25)
+        self.recent: deque[float] = deque(maxlen=25)
         self._structures: dict[str, str] = {}
         self._flows: set[str] = set()
         self._histograms: dict[str, ClassHistogram] = {}
         self._histogram_due = 1
         self._scaler: Any = None
-        self._scale = 1.0
+        #: The factor by which the loss of this step is multiplied before its backward.
+        self.scale = 1.0
         self._unscaled: set[int] = set()
         self._current = "loss"
         self._hazards: list[data_flow.Site] = []
         self._hazard_places: list[tuple[str, int]] = []
         self._evaluations = 0
         self.alone = LossesAlone(recorder)
+        #: Losses above it are looked at: they jump.
         self.level = math.inf
         self._level_age = 0
 
     # scale -------------------------------------------------------------------------------------------------------
 
-    @property
-    def scale(self) -> float:
-        """The factor by which the loss of this step is multiplied before its backward."""
-        return self._scale
-
     def scaled_by(self, scaler: Any, step: int) -> None:
         self._scaler = scaler
         if scaler.is_enabled():
             scale = float(scaler.get_scale())
-            if scale != self._scale:
+            if scale != self.scale:
                 place = self._recorder.place("run", "scaler")
                 self._recorder.observe("scaler.scale", step, place, scale)
-            self._scale = scale
+            self.scale = scale
             self._unscaled.clear()
 
     def unscaled(self, optimizer: Any) -> None:
@@ -88,7 +86,7 @@ class LossObserver:
 
     def scale_at(self, optimizer: Any) -> float:
         """The factor that an optimizer's gradients carry now."""
-        return 1.0 if id(optimizer) in self._unscaled else self._scale
+        return 1.0 if id(optimizer) in self._unscaled else self.scale
 
     # value -------------------------------------------------------------------------------------------------------
 
@@ -96,49 +94,38 @@ class LossObserver:
         """Record the loss of a backward; its value when reading it does not wait for a device."""
         if root.numel() != 1 or root.is_complex() or root.is_meta:
             return None
-        stream = self._streams.get(place)
+        stream = self.streams.get(place)
         if stream is None:
-            name = "loss" if not self._streams else f"loss{len(self._streams) + 1}"
+            name = "loss" if not self.streams else f"loss{len(self.streams) + 1}"
             details = {"source": source.location(frame), "function": frame.f_code.co_name if frame else None}
-            stream = self._streams[place] = self._recorder.place("loss", name, details)
+            stream = self.streams[place] = self._recorder.place("loss", name, details)
             self._stream_names[place] = name
         self._current = self._stream_names[place]
         if not root.is_cpu:
-            self._recorder.add("loss.value", stream, kernels.local(root).detach().reshape(()).float() / self._scale)
+            self._recorder.add("loss.value", stream, kernels.local(root).detach().reshape(()).float() / self.scale)
             return None
-        value: float = kernels.local(root).item() / self._scale
+        value: float = kernels.local(root).item() / self.scale
         stored = math.inf if value != value else value
         self._recorder.add("loss.value", stream, stored)
         if -math.inf < value < math.inf:
-            self._recent.append(value)
+            self.recent.append(value)
         return value
 
-    def quick_value(self, root: Tensor, place: Hashable) -> float | None:
-        """The loss of a step that is not observed, one number on the CPU; None from a line that has no place yet."""
-        if place not in self._streams:
-            return None
-        value: float = kernels.local(root).item() / self._scale
-        return value
-
-    def keep_quickly(self, value: float, place: Hashable, step: int) -> None:
-        """Record what ``quick_value`` has read."""
-        stored = math.inf if value != value else value
-        # Past the recorder: steps are counted by optimizer by now, and nothing is held back any more.
-        self._recorder.writer.observe("loss.value", step, (self._streams[place],), (stored,))
-        if -math.inf < stored < math.inf:
-            self._recent.append(value)
+    def comes_from(self, place: Hashable) -> None:
+        """A backward from a known line begins, whose loss was recorded by somebody else."""
         self._current = self._stream_names[place]
-        self._level_age += 1
-        if self._level_age >= 8:
-            self.is_spike(value)
+
+    def look_up_level(self) -> None:
+        """What counts as a jump, by the running median."""
+        self._level_age = 0
+        middle = statistics.median(self.recent) if len(self.recent) >= 10 else 0.0
+        self.level = _SPIKE * middle if middle > 0 else math.inf
 
     def is_spike(self, value: float) -> bool:
         """Whether a loss is far above the running median; the median is looked up again every few steps."""
         self._level_age += 1
         if self._level_age >= 8 or value > self.level:
-            self._level_age = 0
-            middle = statistics.median(self._recent) if len(self._recent) >= 10 else 0.0
-            self.level = _SPIKE * middle if middle > 0 else math.inf
+            self.look_up_level()
         return value > self.level
 
     # structure ---------------------------------------------------------------------------------------------------
@@ -179,7 +166,7 @@ class LossObserver:
         terms = read_structure(root, lambda node: node in owners)
         for term in terms:
             # A loss scaler multiplies the root; that factor is not the user's.
-            term.factor /= self._scale
+            term.factor /= self.scale
         described = []
         for index, term in enumerate(terms):
             name = self._current if index == 0 else f"{self._current}.{index}"

@@ -46,8 +46,7 @@ class Observer:
         self.update = UpdateObserver(recorder, watched)
         self.optimizers = self.update.optimizers
         self.alarms = Alarms(recorder, watched, self.forward, policy)
-        self.unobserved = Unobserved(self.state, self.loss, self.update, self.alarms)
-        self.unobserved.on_next = self.sample
+        self.unobserved = Unobserved(self)
         self.backwards = Backwards(self)
         self.steps = Steps(self)
 

@@ -29,7 +29,8 @@ class Optimizers:
         self._optimizers: dict[int, weakref.ref[torch.optim.Optimizer]] = {}
         self._names: dict[int, str] = {}
         self._settings: dict[int, str] = {}
-        self._rates_now: dict[int, list[Any]] = {}
+        #: Learning rates of each optimizer's groups as they were last noted; none where identity does not tell.
+        self.rates_now: dict[int, list[Any]] = {}
         self._rates: dict[tuple[int, int], float] = {}
         self._membership = ""
         self._membership_checks = 0
@@ -60,17 +61,17 @@ class Optimizers:
 
     # settings ----------------------------------------------------------------------------------------------------
 
-    def rates_unchanged(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Whether all learning rates are the objects they were at the step before: the usual case, told at once."""
-        known = self._rates_now.get(id(optimizer))
-        groups = optimizer.param_groups
-        if known is None or len(known) != len(groups):
-            return False
-        # A generator would cost more than the comparison.
-        for group, rate in zip(groups, known):  # noqa: SIM110
-            if group.get("lr") is not rate:
-                return False
-        return True
+    def note_rates(self, optimizer: torch.optim.Optimizer, step: int) -> None:
+        """Learning rates alone, where one of them is not the object that it was at the step before."""
+        known, groups = self.rates_now.get(id(optimizer)), optimizer.param_groups
+        if known is not None and len(known) == len(groups):
+            # A generator would cost more than the comparison.
+            for group, rate in zip(groups, known):
+                if group.get("lr") is not rate:
+                    break
+            else:
+                return
+        self.settings(optimizer, step, closely=False)
 
     def settings(self, optimizer: torch.optim.Optimizer, step: int, closely: bool = True) -> None:
         """Learning rates at every change, at every step; other settings as a fact at every change, where
@@ -78,12 +79,12 @@ class Optimizers:
         key = id(optimizer)
         groups = optimizer.param_groups
         place = self.place(optimizer)
-        self._rates_now[key] = [group.get("lr") for group in groups]
+        self.rates_now[key] = [group.get("lr") for group in groups]
         for index, group in enumerate(groups[:8]):
             rate = group.get("lr")
             if isinstance(rate, Tensor):
                 # The same tensor is filled anew by a scheduler: it cannot be recognized by identity.
-                self._rates_now.pop(key, None)
+                self.rates_now[key][index] = None
                 rate = float(rate) if rate.device.type == "cpu" else None
             if isinstance(rate, (int, float)) and self._rates.get((place, index)) != rate:
                 self._rates[(place, index)] = float(rate)

@@ -31,10 +31,36 @@ EVALUATION_LOSSES = (
 )  # fmt: skip
 
 
-def _detour(*args: Any, **kwargs: Any) -> Any:
-    """What a diverted function runs: the constant is replaced by the function to call."""
-    call: Any = "replacement"
-    return call(*args, **kwargs)
+def _detour(function: types.FunctionType, way: Callable[..., Any] | None, replacement: Callable[..., Any]) -> Any:
+    """Code for a function that runs ``replacement`` with gradients off, ``way`` with gradients on; always
+    ``replacement`` without a way.
+
+    It has the signature of the function and calls by position: at every step of a training its loss goes this way, and
+    handing on a list and a dictionary of arguments would cost more than the detour.
+    """
+    names, arguments = [], []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in names:
+            names.append("*")
+        names.append(name if parameter.default is parameter.empty else f"{name}=None")
+        arguments.append(f"{name}={name}" if parameter.kind is parameter.KEYWORD_ONLY else name)
+    call = f"({', '.join(arguments)})"
+    ahead = f" _on = '<on>'\n _way = '<way>'\n if _on(): return _way{call}\n" if way is not None else ""
+    made: dict[str, Any] = {}
+    exec(f"def detour({', '.join(names)}):\n{ahead} _ours = '<ours>'\n return _ours{call}\n", made)
+    code: types.CodeType = made["detour"].__code__
+    constants: dict[Any, Any] = {"<on>": torch.is_grad_enabled, "<way>": way, "<ours>": replacement}
+    return code.replace(
+        co_consts=tuple(constants.get(value, value) for value in code.co_consts),
+        co_filename=function.__code__.co_filename,
+        co_firstlineno=function.__code__.co_firstlineno,
+        co_name=function.__code__.co_name,
+    )
+
+
+def _open_ended(function: types.FunctionType) -> bool:
+    """Whether a function takes any number of arguments."""
+    return bool(function.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
 
 
 class Patches:
@@ -51,10 +77,12 @@ class Patches:
         observer = self._observer
         hidden = observer.compiling.hidden
         with contextlib.ExitStack() as stack:
-            self._replace(stack, torch.autograd, "backward", lambda original: hidden(self._wrap_backward(original)))
+            wrap_backward = observer.unobserved.wrap_backward
+            before, after = observer.unobserved.step_hooks()
+            self._replace(stack, torch.autograd, "backward", lambda original: hidden(wrap_backward(original)))
             for handle in (
-                optimizer_hooks.register_optimizer_step_pre_hook(hidden(observer.steps.before)),
-                optimizer_hooks.register_optimizer_step_post_hook(hidden(observer.steps.after)),
+                optimizer_hooks.register_optimizer_step_pre_hook(hidden(before)),
+                optimizer_hooks.register_optimizer_step_post_hook(hidden(after)),
             ):
                 stack.callback(handle.remove)
             scaler = torch.amp.GradScaler if hasattr(torch.amp, "GradScaler") else torch.cuda.amp.GradScaler
@@ -65,7 +93,7 @@ class Patches:
             for name in EVALUATION_LOSSES:
                 if hasattr(torch.nn.functional, name):
                     self._divert(stack, name, functools.partial(self._wrap_loss, name))
-            self._divert(stack, "dropout", self._wrap_dropout)
+            self._divert(stack, "dropout", self._wrap_dropout, always=True)
             for owner, name, wrapper in observer.compiling.patches():
                 self._replace(stack, owner, name, wrapper)
             if observer.compiling.inlined:
@@ -121,27 +149,22 @@ class Patches:
             if function.__code__ is code:
                 function.__code__ = detour
 
-    def _divert(self, stack: contextlib.ExitStack, name: str, wrap: Callable[[Any], Any]) -> None:
-        """Send calls of a functional through ours, while it stays the same object.
+    def _divert(self, stack: contextlib.ExitStack, name: str, wrap: Callable[[Any], Any], always: bool = False) -> None:
+        """Send calls of a functional through ours, those with gradients off or ``always``, while it stays the same
+        object.
 
         A model may hold ``F.mse_loss`` as an attribute; pickle takes a function by its name and refuses it when another
         one is found there. So the function keeps its place, and runs other code for a while.
         """
         function = getattr(torch.nn.functional, name)
-        if not isinstance(function, types.FunctionType) or function.__closure__ is not None:
+        if not isinstance(function, types.FunctionType) or function.__closure__ is not None or _open_ended(function):
             Patches._replace(stack, torch.nn.functional, name, wrap)
             return
         code = function.__code__
         original = types.FunctionType(code, function.__globals__, name, function.__defaults__)
         original.__kwdefaults__ = function.__kwdefaults__
         replacement = wrap(original)
-        template = _detour.__code__
-        detour = template.replace(
-            co_consts=tuple(replacement if value == "replacement" else value for value in template.co_consts),
-            co_filename=code.co_filename,
-            co_firstlineno=code.co_firstlineno,
-            co_name=code.co_name,
-        )
+        detour = _detour(function, None if always else original, replacement)
         function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         function.__code__ = detour
 
@@ -154,22 +177,6 @@ class Patches:
                 vars(function).pop("__signature__", None)
 
         stack.callback(undo)
-
-    def _wrap_backward(self, original: Any) -> Any:
-        state, backwards = self._observer.state, self._observer.backwards
-
-        def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if state.in_backward or not state.listening:
-                return original(tensors, *args, **kwargs)
-            backwards.begins(tensors)
-            state.in_backward = True
-            try:
-                return original(tensors, *args, **kwargs)
-            finally:
-                state.in_backward = False
-                backwards.ends()
-
-        return backward
 
     def _wrap_scale(self, original: Any) -> Any:
         observer = self._observer

@@ -68,6 +68,8 @@ class Pending:
         self._number_places: list[int] = []
         self._numbers: list[float] = []
         self._vectors: list[tuple[str, list[int], Tensor]] = []
+        #: Whether there is something to write.
+        self.waiting = False
         self._later: list[Batch] = []
         self._held = 0
         self._sent: deque[tuple[list[Batch], list[int], Callable[[], list[float]], Callable[[], bool]]] = deque()
@@ -76,11 +78,8 @@ class Pending:
         #: Called with step and value of a loss that turns out, when it is read, not to have been finite.
         self.on_late_loss: Callable[[int, float], None] | None = None
 
-    @property
-    def empty(self) -> bool:
-        return not self._numbers and not self._tensors and not self._vectors
-
     def add(self, quantity: str, place: int, value: Tensor | float) -> None:
+        self.waiting = True
         if isinstance(value, Tensor):
             self._tensor_quantities.append(quantity)
             self._tensor_places.append(place)
@@ -92,10 +91,12 @@ class Pending:
 
     def add_all(self, quantity: str, places: list[int], values: Tensor) -> None:
         """One number per place, as a vector."""
+        self.waiting = True
         self._vectors.append((quantity, places, values))
 
     def write(self, step: int) -> None:
         """Hand everything to the writer as observations of ``step``; what lies on a device follows later."""
+        self.waiting = False
         tensors, self._tensors = self._tensors, []
         tensor_keys = self._tensor_quantities, self._tensor_places
         self._tensor_quantities, self._tensor_places = [], []

@@ -68,7 +68,7 @@ class Recorder:
 
     def write(self, rounds: Rounds) -> None:
         """Read what is pending, in one copy, and write it under the current step."""
-        if self.pending.empty:
+        if not self.pending.waiting:
             return
         step = rounds.step
         if rounds.optimizer_steps == 0:

@@ -17,7 +17,7 @@ PATIENCE = 64
 
 
 class Rounds:
-    """The step counter."""
+    """The step counter. Its fields are also worked on by ``Unobserved``, which must do as the methods here."""
 
     def __init__(self) -> None:
         self.round = 0
@@ -26,10 +26,13 @@ class Rounds:
         self.skipped_steps = 0
         #: Backwards since the round began.
         self.backwards_in_round = 0
-        self._places: set[Hashable] = set()
-        self._latest: set[Hashable] = set()
-        self._stepped: list[int] = []
-        self._last_round: list[int] = []
+        #: Places from which backward was called in this round.
+        self.places: set[Hashable] = set()
+        #: Place of the latest backward, None where it has been counted to a round before.
+        self.latest: Hashable | None = None
+        #: Optimizers that have stepped in this round, and in the one before, in order.
+        self.stepped: list[int] = []
+        self.last_round: list[int] = []
 
     @property
     def by_backward(self) -> bool:
@@ -46,64 +49,55 @@ class Rounds:
 
     def begins_round(self, place: Hashable) -> bool:
         """Whether a backward from ``place`` would open a new round."""
-        return bool(self._stepped) and place in self._places
+        return bool(self.stepped) and place in self.places
 
     def backward(self, place: Hashable) -> None:
         """A backward begins."""
-        if self._stepped and place in self._places:  # as ``begins_round``
+        if self.stepped and place in self.places:  # as ``begins_round``
             self.round += 1
             self.backwards_in_round = 0
-            self._places.clear()
-            self._last_round, self._stepped = self._stepped, []
-        self._places.add(place)
-        self._latest = {place}
+            self.places = set()
+            self.last_round, self.stepped = self.stepped, []
+        self.places.add(place)
+        self.latest = place
         self.backwards += 1
         self.backwards_in_round += 1
 
     def steps_again(self, optimizer: int) -> bool:
         """Whether an optimizer about to step has stepped in this round already, so that another round is on."""
-        return optimizer in self._stepped
+        return optimizer in self.stepped
 
     def begins_before(self) -> None:
         """A new round is found to have begun, with the latest backward."""
         self.round += 1
-        self.backwards_in_round = len(self._latest)
-        self._places, self._latest = self._latest, set()
-        self._last_round, self._stepped = self._stepped, []
+        latest, self.latest = self.latest, None
+        self.places = set() if latest is None else {latest}
+        self.backwards_in_round = len(self.places)
+        self.last_round, self.stepped = self.stepped, []
 
     def optimizer_stepped(self, optimizer: int, skipped: bool = False) -> None:
         """An optimizer has made its step, or a loss scaler has skipped it."""
         if self.by_backward:
             # Steps were counted by backwards for so long that the count goes on from there.
             self.round = self.backwards - 1
-        if optimizer in self._stepped and not self._places:
+        if optimizer in self.stepped and not self.places:
             self.round += 1
-            self._last_round, self._stepped = self._stepped, []
+            self.last_round, self.stepped = self.stepped, []
         self.optimizer_steps += 1
         self.skipped_steps += skipped
-        self._stepped.append(optimizer)
+        self.stepped.append(optimizer)
 
     def ends_round(self, optimizer: int) -> bool:
         """Whether this step is, by what the round before was like, the last one of its round."""
-        return not self._last_round or optimizer == self._last_round[-1]
-
-    def ends_quickly(self, optimizer: int) -> bool:
-        """Count the step of an optimizer that ends its round as it ended the one before; false, with nothing counted,
-        where this is not so."""
-        last, stepped = self._last_round, self._stepped
-        if self.optimizer_steps == 0 or (last and optimizer != last[-1]) or optimizer in stepped:
-            return False
-        self.optimizer_steps += 1
-        stepped.append(optimizer)
-        return True
+        return not self.last_round or optimizer == self.last_round[-1]
 
     @property
     def forward_step(self) -> int:
         """The step that a forward belongs to: the next one, once the last optimizer of the round has stepped."""
-        ended = bool(self._stepped) and self.ends_round(self._stepped[-1])
+        ended = bool(self.stepped) and self.ends_round(self.stepped[-1])
         return self.step + 1 if ended and not self.by_backward else self.step
 
     @property
     def fresh(self) -> bool:
         """Whether no backward has come since the last optimizer step."""
-        return bool(self._stepped)
+        return bool(self.stepped)

@@ -83,7 +83,9 @@ class Schedule:
         self._mean_none = 0.0
         self._unobserved = 0
         self._timed: deque[float] = deque(maxlen=15)
-        self._skip = 0
+        #: Steps that will surely not be observed, for which nothing need be decided: each takes one off.
+        self.skip = 0
+        self._planned = 0
         self._decided_at = 0.0
         self._closed_at: float | None = None
         self._hidden = 0.0
@@ -101,11 +103,14 @@ class Schedule:
 
     def restart(self) -> None:
         """Count the budget from now on, as if the allowance had just been used up."""
-        self._over_since, self._spent_over, self._skip, self._closed_at = None, self._spent, 0, None
+        self._give_up_plan()
+        self._over_since, self._spent_over, self._closed_at = None, self._spent, None
 
     def enter(self) -> None:
         """Time from here to ``leave`` is ours."""
         if self._depth == 0:
+            if self.skip:
+                self._give_up_plan()
             if self._window is None and not self.timing:
                 self._window = (self.clock(), time.perf_counter())
             self._entered = time.perf_counter()
@@ -136,7 +141,7 @@ class Schedule:
         if self._burst == 0 and self.affordable(serious):
             self._burst = BURST
             self._bursts += serious
-            self._skip = 0
+            self._give_up_plan()
             self._left = -math.inf  # until the next decision, after the burst
 
     def affordable(self, serious: bool = True) -> bool:
@@ -151,21 +156,25 @@ class Schedule:
         self._looks += 1
         return self._looks <= FREE_LOOKS
 
-    def passes(self) -> bool:
-        """Count a step that was not observed, where surely the next one will not be either; else false, uncounted."""
-        if self._skip <= 0 or self.timing or self._wall != 0.0:
-            return False
-        self._skip -= 1
-        self._steps += 1
-        self._spent += self._mean_none
-        self._fixed += self._mean_none
-        self._closed_at = None
-        return True
+    def _count_passed(self) -> None:
+        """Account for the steps that were not observed since the last plan."""
+        passed, self._planned = self._planned - self.skip, self.skip
+        if passed:
+            self._steps += passed
+            self._spent += passed * self._mean_none
+            self._fixed += passed * self._mean_none
+            self._closed_at = None
+
+    def _give_up_plan(self) -> None:
+        self._count_passed()
+        self.skip = self._planned = 0
 
     def next_step(self, mode: Mode) -> Mode:
         """Called at the end of a step that was observed as ``mode``; how the next one is observed."""
-        if mode is Mode.NONE and self.passes():
+        if mode is Mode.NONE and self.skip > 0:
+            self.skip -= 1
             return Mode.NONE
+        self._give_up_plan()
         self._steps += 1
         if mode is Mode.NONE and not self.timing and self._wall == 0.0:
             self._spent += self._mean_none
@@ -187,6 +196,8 @@ class Schedule:
         chosen = self._choose()
         self._unobserved = self._unobserved + 1 if chosen is Mode.NONE else 0
         self.timing = chosen is Mode.NONE and (len(self._timed) < 8 or self._unobserved == 1)
+        if self.timing:
+            self.skip = self._planned = 0
         return chosen
 
     def _compare(self, mode: Mode, cost: float) -> None:
@@ -242,7 +253,8 @@ class Schedule:
         if steps > 0:
             each = max(1e-9, (now - self._decided_at) / steps)
             gain = self.budget * each - self._mean_none
-            self._skip = min(LONGEST_SKIP, int(0.5 * missing / gain)) if gain > 0 else LONGEST_SKIP
+            self.skip = min(LONGEST_SKIP, int(0.5 * missing / gain)) if gain > 0 else LONGEST_SKIP
+            self._planned = self.skip
         self._decided_at, self._decided_step = now, self._steps
 
     def _interval(self) -> int:
@@ -253,6 +265,7 @@ class Schedule:
     @property
     def report(self) -> dict[str, float]:
         """What was sampled, for the report."""
+        self._count_passed()
         return {
             "steps": self._steps,
             "observed_steps": self._observed,

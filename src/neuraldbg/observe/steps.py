@@ -21,21 +21,28 @@ class Steps:
         self._loss = observer.loss
         self._update = observer.update
         self._alarms = observer.alarms
-        self._unobserved = observer.unobserved
-        observer.unobserved.on_gradient = self._bad_gradient
 
-    def before(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        """An optimizer is about to step."""
+    def before(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer is about to step, and the short way (see ``Unobserved``) is not taken."""
         state = self.state
         if not state.listening:
             return
         if state.rounds.fresh and state.rounds.steps_again(player(optimizer)):
             self._another_round()
-        if state.sampling or not self._unobserved.before_step(optimizer):
-            self._before(optimizer)
+        self.goes_on(optimizer, not state.sampling and bool(self._gradients_bad(optimizer)))
+
+    def goes_on(self, optimizer: torch.optim.Optimizer, bad: bool) -> None:
+        """What is left to do before the step, once it is known whether a gradient is ``bad``."""
+        if bad:
+            self._bad_gradient(optimizer)
+        self._before(optimizer)
         if self._alarms.due is not None:
-            self._alarms.raise_if_due(state.rounds.step)
+            self._alarms.raise_if_due(self.state.rounds.step)
             self._leave_out(optimizer)
+
+    @guarded
+    def _gradients_bad(self, optimizer: torch.optim.Optimizer) -> bool:
+        return self._alarms.gradients_bad(optimizer)
 
     @guarded
     def _another_round(self) -> None:
@@ -60,12 +67,10 @@ class Steps:
     def _leave_out(self, optimizer: torch.optim.Optimizer) -> None:
         self._alarms.before_step(optimizer, self.state.rounds.step)
 
-    def after(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        """An optimizer has stepped."""
+    def after(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer has stepped, and the short way is not taken."""
         self._alarms.after_step()
-        state = self.state
-        if state.listening and (state.sampling or not self._unobserved.stepped(optimizer, player(optimizer))):
-            self._after(optimizer)
+        self._after(optimizer)
 
     @guarded
     def _after(self, optimizer: torch.optim.Optimizer) -> None:

@@ -44,7 +44,8 @@ class UpdateObserver:
         self._samples: dict[int, tuple[tuple[int, ...], quantities.ParameterSample]] = {}
         self._initial: set[int] = set()
         self._observed = 0
-        self._left: dict[int, Tensor | float] = {}
+        #: Per optimizer the gradient that it holds from before its last step.
+        self.left: dict[int, Tensor | float] = {}
         self._stepped_before: set[int] = set()
 
     def _parameter_place(self, parameter: Tensor) -> int | None:
@@ -70,21 +71,21 @@ class UpdateObserver:
         """
         for optimizer in self.optimizers.alive():
             key = id(optimizer)
-            if isinstance(self._left.get(key), float):
+            if isinstance(self.left.get(key), float):
                 continue
-            if not first and key not in self._left:
-                self._left[key] = 0.0
+            if not first and key not in self.left:
+                self.left[key] = 0.0
                 continue
             gradients = [
                 quantities.dense(p.grad) for g in optimizer.param_groups for p in g["params"] if p.grad is not None
             ]
             gradients = [g for g in gradients if g.device.type != "meta" and g.numel()]
             if not gradients:
-                self._left[key] = 0.0
+                self.left[key] = 0.0
                 continue
             total = torch.stack([n.float() for n in torch._foreach_norm(gradients)]).norm() / scale
-            before = self._left.get(key)
-            self._left[key] = total if before is None else torch.fmin(torch.as_tensor(before), total)
+            before = self.left.get(key)
+            self.left[key] = total if before is None else torch.fmin(torch.as_tensor(before), total)
 
     def after_backward(self, step: int, scale: float) -> None:
         """The norm of all gradients as the backward left them, unscaled: before any clipping."""
@@ -142,8 +143,8 @@ class UpdateObserver:
         recorder.add("gradient.norm", run, total)
         if same_device:
             self._snapshot(optimizer, measured)
-        if id(optimizer) in self._left and id(optimizer) in self._stepped_before:
-            recorder.add("gradient.left_norm", run, self._left[id(optimizer)])
+        if id(optimizer) in self.left and id(optimizer) in self._stepped_before:
+            recorder.add("gradient.left_norm", run, self.left[id(optimizer)])
         self._observed += 1
         if self._observed - 1 in _SYMMETRY_STEPS:
             for parameter in measured:
@@ -204,8 +205,8 @@ class UpdateObserver:
 
     def stepped(self, optimizer: torch.optim.Optimizer) -> None:
         """Called after every step, observed or not: what was left is counted anew from here."""
-        if self._left:
-            self._left.pop(id(optimizer), None)
+        if self.left:
+            self.left.pop(id(optimizer), None)
         self._stepped_before.add(id(optimizer))
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:

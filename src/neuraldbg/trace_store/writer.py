@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import threading
+import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -39,6 +40,9 @@ class TraceWriter:
     "spawn"), and after unpickling, a writer does nothing at all: the file belongs to the process that made it.
     """
 
+    #: While fewer records than this wait, one more may be put into ``queue`` as it is, without ``observe``.
+    FEW = WAKE_EVERY - 1
+
     _storage: Storage | None
     _thread: threading.Thread | None
 
@@ -61,7 +65,8 @@ class TraceWriter:
         except (sqlite3.Error, OSError, TraceError, ValueError) as error:
             self._fail(error)
             return
-        self._recording = True
+        self.recording = True
+        _recording.add(self)
         for key, value in {"started": _now(), "finished": None, "pid": self._pid, **_among_ranks(), **meta}.items():
             self.set_meta(key, value)
         self._thread = threading.Thread(target=self._run, name="neuraldbg-trace", daemon=True)
@@ -72,10 +77,11 @@ class TraceWriter:
         self._path = path
         self._pid = os.getpid()
         self._failure: str | None = None
-        self._recording = False
+        #: Whether observations are taken, and those that wait to be written.
+        self.recording = False
         self._closing = False
         self._dropped = 0
-        self._queue: deque[Row | threading.Event] = deque()
+        self.queue: deque[Row | threading.Event] = deque()
         self._wake = threading.Event()
         self._lock = threading.RLock()
         self._places: dict[tuple[str, str], int] = {}
@@ -121,15 +127,15 @@ class TraceWriter:
                 merged = {**self._details[identifier], **details}
                 changed = changed or plain_json(merged) != plain_json(self._details[identifier])
                 self._details[identifier] = merged
-            if changed and self._recording:
-                self._queue.append(PlaceRow(identifier, kind, name, plain_json(self._details[identifier])))
+            if changed and self.recording:
+                self.queue.append(PlaceRow(identifier, kind, name, plain_json(self._details[identifier])))
             return identifier
 
     def observe(self, quantity: str, step: int, places: Sequence[int], values: Sequence[float]) -> None:
         """Queue one number per place, NaN where there is none. A microsecond or so; pass the same tuple of places."""
-        if not self._recording or self._pid != os.getpid():
+        if not self.recording:  # in a forked child neither, see below
             return
-        queue = self._queue
+        queue = self.queue
         waiting = len(queue)
         if waiting >= QUEUE_LIMIT:
             self._dropped += 1
@@ -145,20 +151,20 @@ class TraceWriter:
 
     def fact(self, name: str, step: int, place: int | None, data: Mapping[str, Any]) -> None:
         """Queue a fact about a place, or about the run; what has no JSON form in ``data`` is kept as text."""
-        if self._recording and self._pid == os.getpid():
-            self._queue.append(FactRow(name, step, place, plain_json(data)))
+        if self.recording and self._pid == os.getpid():
+            self.queue.append(FactRow(name, step, place, plain_json(data)))
 
     def set_meta(self, key: str, value: Any) -> None:
         """Queue a setting; replaces an earlier one of that key, but ``last_step`` never falls."""
-        if self._recording and self._pid == os.getpid():
-            self._queue.append(MetaRow(key, plain_json(value)))
+        if self.recording and self._pid == os.getpid():
+            self.queue.append(MetaRow(key, plain_json(value)))
 
     def flush(self) -> None:
         """Wait until everything queued so far is on disk, or the recording has failed."""
-        if not self._recording or self._pid != os.getpid() or self._thread is None:
+        if not self.recording or self._pid != os.getpid() or self._thread is None:
             return
         done = threading.Event()
-        self._queue.append(done)
+        self.queue.append(done)
         self._wake.set()
         while not done.wait(0.1):
             if not self._thread.is_alive():
@@ -168,12 +174,12 @@ class TraceWriter:
         """Commit the rest and close the file; a second call does nothing. Called at interpreter exit by itself."""
         if self._pid != os.getpid():
             return
-        if self._recording:
+        if self.recording:
             if self._dropped:
                 self.set_meta("dropped", self._dropped)
             self.set_meta("finished", _now())
         self._closing = True
-        self._recording = False
+        self.recording = False
         self._wake.set()
         if self._thread is not None:
             self._thread.join(CLOSE_SECONDS)
@@ -203,8 +209,8 @@ class TraceWriter:
     def _drain(self, storage: Storage) -> None:
         rows: list[Row] = []
         waiting: list[threading.Event] = []
-        for _ in range(len(self._queue)):
-            item = self._queue.popleft()
+        for _ in range(len(self.queue)):
+            item = self.queue.popleft()
             if isinstance(item, threading.Event):
                 waiting.append(item)
             else:
@@ -217,8 +223,8 @@ class TraceWriter:
             event.set()
 
     def _fail(self, error: Exception) -> None:
-        self._recording = False
-        self._queue.clear()
+        self.recording = False
+        self.queue.clear()
         self._failure = f"{self._path}: {error}" if str(self._path) not in str(error) else str(error)
         warn(f"the trace is not recorded any further, training goes on: {self._failure}")
 
@@ -229,6 +235,19 @@ def _snapshot(values: Any) -> Any:
         return values.copy() if hasattr(values, "copy") else copy(values)
     except Exception:
         return values
+
+
+#: Writers that record, for a fork: asking for the process at every observation would be a call of the system.
+_recording: weakref.WeakSet[TraceWriter] = weakref.WeakSet()
+
+
+def _stop_in_child() -> None:
+    for writer in list(_recording):
+        writer.recording = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_stop_in_child)
 
 
 def _among_ranks() -> dict[str, Any]:
