@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -143,25 +144,69 @@ def _over_neighbours(events: list[SemanticEvent], run: Run) -> list[SemanticEven
 
 
 def _touching(events: list[SemanticEvent], flow: Flow, window: int) -> list[list[SemanticEvent]]:
-    """Parts of a group whose members are neighbours in the flow and meet in time."""
-    near = {event.layer: flow.neighbours(event.layer or "") for event in events}
-    parts: list[list[SemanticEvent]] = []
-    for event in sorted(events, key=lambda item: item.step_range):
-        touched = [part for part in parts if any(_meet(event, other, near, window) for other in part)]
-        joined = [event, *(member for part in touched for member in part)]
-        merged = {id(part) for part in touched}
-        parts = [part for part in parts if id(part) not in merged]
-        parts.append(joined)
-    return parts
+    """Parts of a group whose members are neighbours in the flow and meet in time.
+
+    A part is in the order of its joining: the event that joined last, then the parts that it joined, oldest first.
+    """
+    beside = _beside({event.layer or "" for event in events}, flow)
+    parts: dict[int, deque[SemanticEvent]] = {}
+    #: Part → the part that it became a part of.
+    became: dict[int, int] = {}
+    #: Layer → the events there so far, with the part that each began in.
+    seen: dict[str, list[tuple[SemanticEvent, int]]] = {}
+    for number, event in enumerate(sorted(events, key=lambda item: item.step_range)):
+        layer = event.layer or ""
+        touched = sorted(
+            {
+                _now(part, became)
+                for near in beside[layer]
+                for other, part in seen.get(near, ())
+                if _meet(event, other, window)
+            }
+        )
+        joined: deque[SemanticEvent] = deque()
+        for part in touched:
+            members = parts.pop(part)
+            became[part] = number
+            if len(members) > len(joined):
+                members.extendleft(reversed(joined))
+                joined = members
+            else:
+                joined.extend(members)
+        joined.appendleft(event)
+        parts[number] = joined
+        seen.setdefault(layer, []).append((event, number))
+    return [list(part) for part in parts.values()]
 
 
-def _meet(one: SemanticEvent, other: SemanticEvent, near: dict[str | None, set[str]], window: int) -> bool:
-    a, b = one.layer or "", other.layer or ""
-    if (a, one.parameter) == (b, other.parameter):
+def _now(part: int, became: dict[int, int]) -> int:
+    """The part that a part is in by now."""
+    found = part
+    while found in became:
+        found = became[found]
+    while part != found:
+        became[part], part = found, became[part]
+    return found
+
+
+def _beside(layers: set[str], flow: Flow) -> dict[str, set[str]]:
+    """Each layer → those that are its neighbours in the flow, or inside it, or around it, or itself."""
+    found: dict[str, set[str]] = {layer: {layer} for layer in layers}
+    for layer in layers:
+        around = {layer[:at] for at, letter in enumerate(layer) if letter == "."}
+        for other in (flow.neighbours(layer) | around) & layers:
+            if other or layer:
+                found[layer].add(other)
+                found[other].add(layer)
+    return found
+
+
+def _meet(one: SemanticEvent, other: SemanticEvent, window: int) -> bool:
+    """Whether two events at layers beside each other are near in time."""
+    if (one.layer or "", one.parameter) == (other.layer or "", other.parameter):
         return False  # time has parted them
-    beside = a in near[b] or b in near[a] or (a and b.startswith(a + ".")) or (b and a.startswith(b + "."))
     apart = max(one.step_range[0], other.step_range[0]) - min(one.step_range[1], other.step_range[1])
-    return bool(beside) and (apart <= window)
+    return apart <= window
 
 
 def _propagation(part: list[SemanticEvent], flow: Flow) -> SemanticEvent:

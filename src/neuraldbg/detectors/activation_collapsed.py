@@ -28,7 +28,7 @@ import numpy as np
 from neuraldbg.detectors._event import below, named, saw
 from neuraldbg.measures.inputs import model_inputs
 from neuraldbg.measures.run import Run
-from neuraldbg.measures.stretches import stretches
+from neuraldbg.measures.stretches import median, stretches
 from neuraldbg.records import SemanticEvent
 
 NEEDS = ("module.output_batch_spread", "prediction.batch_spread", "target.std", "input.batch_spread")
@@ -47,11 +47,11 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
     for index, name in enumerate(series.names):
         seen = np.flatnonzero(np.isfinite(series.values[:, index]))
         spread = series.values[seen, index]
-        if spread.size < 2 * ROWS or np.median(spread[:ROWS]) <= 1e-9:
+        if spread.size < 2 * ROWS or median(spread[:ROWS]) <= 1e-9:
             continue
-        ratio = spread / float(np.median(spread[:ROWS]))
+        ratio = spread / median(spread[:ROWS])
         for first, end in stretches(ratio < BOUND, at_least=ROWS):
-            smallest = float(np.median(ratio[first : end + 1]))
+            smallest = median(ratio[first : end + 1])
             yield saw(
                 "activation_regime_shift",
                 "collapsed",
@@ -84,11 +84,11 @@ def _prediction(run: Run) -> Iterator[SemanticEvent]:
     _, target = run.series("target.std").column(curve.place.name)
     target = target[np.isfinite(target)]
     classes = "binary" in curve.kind or curve.kind == "cross_entropy" or not target.size
-    reference = 1.0 if classes else max(float(np.median(target)), 1e-12)
+    reference = 1.0 if classes else max(median(target), 1e-12)
     flat = spread < PREDICTION_BOUND * reference
     late = [part for part in stretches(flat, at_least=ROWS) if part[1] >= 0.9 * spread.size - 1]
     for first, end in late[-1:]:
-        typical = float(np.median(spread[first : end + 1]))
+        typical = median(spread[first : end + 1])
         heads = [str(term["producer"]) for term in curve.terms if term.get("producer") is not None]
         yield saw(
             "activation_regime_shift",

@@ -29,7 +29,7 @@ import numpy as np
 from neuraldbg.detectors._event import beyond, named, saw, times
 from neuraldbg.measures.depth import early
 from neuraldbg.measures.run import Run
-from neuraldbg.measures.stretches import stretches
+from neuraldbg.measures.stretches import median, stretches
 from neuraldbg.measures.wiring import output_layers
 from neuraldbg.records import SemanticEvent
 
@@ -61,13 +61,13 @@ def _over_depth(run: Run) -> Iterator[SemanticEvent]:
     chain, series = run.chain("first"), run.series("module.output_std")
     if chain is None or not series:
         return
-    names = [name for name in chain.modules if name in series.names]
+    names = [name for name in chain.modules if name in series.position]
     spreads = [spread for spread in chain.spreads if spread > 0 and np.isfinite(spread)]
     if len(names) < GROWING or sum(b > 1.1 * a for a, b in itertools.pairwise(spreads)) < GROWING:
         return
-    first_module = series.values[:, series.names.index(names[0])]
+    first_module = series.values[:, series.position[names[0]]]
     for name in names[1:]:
-        own = series.values[:, series.names.index(name)]
+        own = series.values[:, series.position[name]]
         seen = np.flatnonzero(np.isfinite(own) & (first_module > 0) & np.isfinite(first_module))
         if not seen.size:
             continue
@@ -76,7 +76,7 @@ def _over_depth(run: Run) -> Iterator[SemanticEvent]:
         for start, end in stretches(ratio > OVER_DEPTH, at_least=min(ROWS, seen.size))[:1]:
             if start > 3:
                 continue
-            largest = float(np.median(ratio[start : end + 1]))
+            largest = median(ratio[start : end + 1])
             yield saw(
                 "activation_regime_shift",
                 "exploding",
@@ -93,15 +93,15 @@ def _over_time(run: Run) -> Iterator[SemanticEvent]:
     series, outputs = run.series("module.output_std"), output_layers(run)
     at_start = [*early(run.trace, "module.output_std").values(), *early(run.trace, "input.std").values()]
     largest_at_start = max((spread for spread in at_start if np.isfinite(spread)), default=0.0)
-    for index, name in enumerate(series.names):
-        steps, spread = series.steps, series.values[:, index]
+    for index in np.flatnonzero((series.values > OVER_TIME * largest_at_start).any(axis=0)).tolist():
+        name, steps, spread = series.names[index], series.steps, series.values[:, index]
         seen = ~np.isnan(spread)
         steps, spread = steps[seen], spread[seen]
         start = spread[np.isfinite(spread)][:5]
-        if start.size < 3 or np.median(start) <= 1e-12:
+        if start.size < 3 or median(start) <= 1e-12:
             continue
         bound = OVER_TIME_AT_OUTPUT if name in outputs or name == "" else OVER_TIME
-        ratio = spread / float(np.median(start))
+        ratio = spread / median(start)
         # What grows to the size that its neighbours have had from the start wakes up, and does not explode.
         for first, end in stretches((ratio > bound) & (spread > OVER_TIME * largest_at_start), at_least=ROWS):
             largest = float(ratio[first : end + 1].max())

@@ -61,9 +61,9 @@ def _bad_stretches(run: Run) -> list[tuple[str, tuple[int, int]]]:
     found: list[tuple[str, tuple[int, int]]] = []
     for quantity in ("module.output_absmax", "module.output_sum"):
         series = run.series(quantity)
-        for index, name in enumerate(series.names):
+        for index in np.flatnonzero(np.isinf(series.values).any(axis=0)).tolist():
             for first, end in stretches(np.isinf(series.values[:, index])):
-                found.append((name, (int(series.steps[first]), int(series.steps[end]))))
+                found.append((series.names[index], (int(series.steps[first]), int(series.steps[end]))))
     return found
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from neuraldbg.detectors._event import below, named, saw
 from neuraldbg.measures.run import Run
-from neuraldbg.measures.stretches import stretches
+from neuraldbg.measures.stretches import median, stretches
 from neuraldbg.records import SemanticEvent
 
 NEEDS = ("module.output_batch_spread",)
@@ -40,16 +40,16 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
     chain, series = run.chain(), run.series("module.output_batch_spread")
     if chain is None or not series:
         return
-    names = [name for name in chain.modules if name in series.names]
+    names = [name for name in chain.modules if name in series.position]
     if len(names) < 2:
         return
-    start = series.values[:, series.names.index(names[0])]
+    start = series.values[:, series.position[names[0]]]
     for name in names[1:]:
-        own = series.values[:, series.names.index(name)]
+        own = series.values[:, series.position[name]]
         seen = np.flatnonzero(np.isfinite(own) & np.isfinite(start) & (start > 0))
         ratio = own[seen] / start[seen]
         for first, end in stretches(ratio < BOUND, at_least=min(ROWS, max(1, seen.size))):
-            smallest = float(np.median(ratio[first : end + 1]))
+            smallest = median(ratio[first : end + 1])
             yield saw(
                 "activation_regime_shift",
                 "vanishing",

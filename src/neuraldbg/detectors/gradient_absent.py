@@ -64,11 +64,14 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
 
 def _exact_zeros(run: Run, known: set[str]) -> Iterator[SemanticEvent]:
     series = run.series("parameter.gradient_norm")
+    always = np.all(series.values > 0, axis=0)
     columns: dict[str, list[int]] = {}
     for index, name in enumerate(series.names):
         if name not in known:
             columns.setdefault(owner_of(name), []).append(index)
     for layer, own in columns.items():
+        if any(always[index] for index in own):
+            continue
         values = series.values[:, own]
         seen = ~np.isnan(values).all(axis=1)
         steps = series.steps[seen]

@@ -27,7 +27,7 @@ import numpy as np
 
 from neuraldbg.detectors._event import beyond, named, saw, times
 from neuraldbg.measures.run import Run
-from neuraldbg.measures.stretches import running_median, stretches
+from neuraldbg.measures.stretches import median, running_median, stretches
 from neuraldbg.records import SemanticEvent
 
 NEEDS = ("module.output_gradient_norm",)
@@ -43,19 +43,19 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
     series = run.series("module.output_gradient_norm")
     if chain is None or not series or sum(link.log_gain > 0.05 for link in chain.links) < GROWING:
         return
-    names = [name for name in chain.modules if name in series.names]
+    names = [name for name in chain.modules if name in series.position]
     if len(names) < GROWING:
         return
-    last, gains = series.values[:, series.names.index(names[-1])], chain.shares()
+    last, gains = series.values[:, series.position[names[-1]]], chain.shares()
     for name in names[:-1]:
-        own = series.values[:, series.names.index(name)]
+        own = series.values[:, series.position[name]]
         # Once the last one has left the range of numbers as well there is no ratio.
         seen = np.flatnonzero(~np.isnan(own) & np.isfinite(last) & (last > 1e-12))
         if not seen.size:
             continue
         steps, ratio = series.steps[seen], running_median(own[seen] / last[seen])
         for first, end in stretches(ratio > BOUND, at_least=min(3, seen.size)):
-            largest = float(np.median(ratio[first : end + 1]))
+            largest = median(ratio[first : end + 1])
             yield saw(
                 "gradient_health_transition",
                 "exploding",

@@ -36,7 +36,8 @@ def detect(run: Run) -> Iterator[SemanticEvent]:
     seen = False
     for quantity in ("module.output_gradient_norm", "parameter.gradient_norm"):
         series = run.series(quantity)
-        for index, place in enumerate(series.places):
+        for index in np.flatnonzero(np.isinf(series.values).any(axis=0)).tolist():
+            place = series.places[index]
             bad = np.isinf(series.values[:, index])
             layer = place.name if place.kind == "module" else owner_of(place.name)
             for first, end in stretches(bad):

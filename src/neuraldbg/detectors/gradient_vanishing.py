@@ -29,7 +29,7 @@ import numpy as np
 
 from neuraldbg.detectors._event import below, named, saw
 from neuraldbg.measures.run import Run
-from neuraldbg.measures.stretches import running_median, stretches
+from neuraldbg.measures.stretches import median, running_median, stretches
 from neuraldbg.records import SemanticEvent
 
 NEEDS = ("module.output_gradient_norm", "module.first_call_gradient_norm", "module.calls")
@@ -50,10 +50,10 @@ def _over_depth(run: Run) -> Iterator[SemanticEvent]:
     series = run.series("module.output_gradient_norm")
     if chain is None or not series:
         return
-    names = [name for name in chain.modules if name in series.names]
+    names = [name for name in chain.modules if name in series.position]
     if len(names) < 2:
         return
-    column = {name: series.values[:, series.names.index(name)] for name in names}
+    column = {name: series.values[:, series.position[name]] for name in names}
     last, gains = column[names[-1]], chain.shares()
     for name in names[:-1]:
         seen = np.flatnonzero(~np.isnan(column[name]) & ~np.isnan(last))
@@ -63,7 +63,7 @@ def _over_depth(run: Run) -> Iterator[SemanticEvent]:
         # Where everything is near zero, at a minimum, nothing vanishes on its way.
         flags = (ratio < BOUND) & np.isfinite(own) & np.isfinite(reference) & (reference > 1e-12)
         for first, end in stretches(flags, at_least=min(3, len(seen))):
-            smallest = float(np.median(ratio[first : end + 1]))
+            smallest = median(ratio[first : end + 1])
             yield saw(
                 "gradient_health_transition",
                 "vanishing",
@@ -78,15 +78,15 @@ def _over_depth(run: Run) -> Iterator[SemanticEvent]:
                 ),
                 confidence=below(smallest, BOUND),
                 ratio=smallest,
-                gradient=float(np.median(own[first : end + 1])),
+                gradient=median(own[first : end + 1]),
                 log_gain=gains.get(name),
             )
 
 
 def _over_time(run: Run) -> Iterator[SemanticEvent]:
     calls, first_call = run.series("module.calls"), run.series("module.first_call_gradient_norm")
-    for index, name in enumerate(calls.names):
-        if np.nanmax(calls.values[:, index], initial=0.0) < MANY_CALLS or name not in first_call.names:
+    for name, most in zip(calls.names, calls.largest.tolist()):
+        if most < MANY_CALLS or name not in first_call.position:
             continue
         steps, early = first_call.column(name)
         by_step = dict(zip(*(part.tolist() for part in run.series("module.output_gradient_norm").column(name))))
@@ -94,7 +94,7 @@ def _over_time(run: Run) -> Iterator[SemanticEvent]:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(late > 0, early / late, 1.0)
         for first, end in stretches(running_median(ratio) < BOUND, at_least=min(3, steps.size)):
-            smallest = float(np.median(ratio[first : end + 1]))
+            smallest = median(ratio[first : end + 1])
             yield saw(
                 "gradient_health_transition",
                 "vanishing",

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import networkx as nx
 
-from neuraldbg.measures.flow import Flow, flow_of
+from neuraldbg.measures.flow import flow_of
 from neuraldbg.measures.moment import within_step
 from neuraldbg.measures.run import Run
 from neuraldbg.records import CausalLink, CoupledFailure, Diagnosis, SemanticEvent
@@ -66,9 +66,11 @@ def build_graph(events: Sequence[SemanticEvent], run: Run) -> CausalGraph:
 def graph_of(events: Sequence[SemanticEvent], run: Run) -> tuple[CausalGraph, tuple[str, ...]]:
     """As ``build_graph``, with one line for each kind of reason that failed."""
     kept, notes, flow = [], [], flow_of(run)
+    # A source begins before its target: in an earlier step, or earlier on the way through one step.
+    moments = [(event.step_range[0], within_step(event, flow)) for event in events]
     for name, rule in reasons().items():
         try:
-            found = [link for link in rule.links(events, run) if runs_forward(events, link, flow)]
+            found = [link for link in rule.links(events, run) if moments[link.source] < moments[link.target]]
         except Exception as error:
             notes.append(f"link {name} failed: {type(error).__name__}: {error}")
             continue
@@ -80,13 +82,6 @@ def graph_of(events: Sequence[SemanticEvent], run: Run) -> tuple[CausalGraph, tu
             kept.extend(group[:KEPT_PER_REASON])
     links = tuple(sorted(set(kept), key=lambda link: (link.source, link.target, link.reason)))
     return CausalGraph(tuple(events), links, _network(len(events), links)), tuple(notes)
-
-
-def runs_forward(events: Sequence[SemanticEvent], link: CausalLink, flow: Flow) -> bool:
-    """Whether the source begins before the target: in an earlier step, or earlier on the way through one step."""
-    source, target = events[link.source], events[link.target]
-    one, other = source.step_range[0], target.step_range[0]
-    return one < other or (one == other and within_step(source, flow) < within_step(target, flow))
 
 
 def _network(count: int, links: Iterable[CausalLink]) -> nx.DiGraph:

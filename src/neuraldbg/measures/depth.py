@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import networkx as nx
 import numpy as np
@@ -84,13 +85,23 @@ class Chain:
         return found
 
 
+_GRAPHS: WeakKeyDictionary[Trace, nx.DiGraph] = WeakKeyDictionary()
+
+
 def flow_graph(trace: Trace) -> nx.DiGraph:
-    """Modules as nodes, an edge from each output to the outputs computed from it; over all recorded flows."""
+    """Modules as nodes, an edge from each output to the outputs computed from it; over all recorded flows.
+
+    Made once per trace, and frozen: whoever changes it takes a copy.
+    """
+    known = _GRAPHS.get(trace)
+    if known is not None:
+        return known
     graph: nx.DiGraph = nx.DiGraph()
     for fact in trace.facts("model.flow"):
         for source, target, operations in fact.data["edges"]:
             if source != target and not graph.has_edge(source, target):
                 graph.add_edge(source, target, operations=tuple(operations))
+    _GRAPHS[trace] = nx.freeze(graph)
     return graph
 
 

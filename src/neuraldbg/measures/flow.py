@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -18,15 +19,15 @@ class Flow:
     """The modules of a run in the order in which data passes them. Cycles of modules called again and again are cut."""
 
     def __init__(self, run: Run) -> None:
-        graph = flow_graph(run.trace)
+        graph = flow_graph(run.trace).copy()
         names = [place.name for place in run.trace.places if place.kind == "module"]
         if not graph.number_of_nodes():
             # Without a recorded graph the order of calls has to do; places are numbered in it.
-            leaves = [name for name in names if not any(other.startswith(name + ".") for other in names) and name]
+            containers = {container for name in names for container in _containers(name)}
+            leaves = [name for name in names if name and name not in containers]
             nx.add_path(graph, leaves)
         self.graph: nx.DiGraph = _without_cycles(graph)
-        for name in names:
-            self._attach(name)
+        self._attach(names)
         order = list(nx.lexicographical_topological_sort(self.graph, key=str))
         depth: dict[str, int] = {}
         for node in order:
@@ -34,14 +35,22 @@ class Flow:
         self._depth = depth
         self._last = max(depth.values(), default=0)
 
-    def _attach(self, name: str) -> None:
+    def _attach(self, names: list[str]) -> None:
         """A container that is no node of the flow stands behind the last of its own modules."""
-        if name in self.graph or not name:
-            return
-        inside = [node for node in self.graph if str(node).startswith(name + ".")]
-        if inside:
-            ends = [node for node in inside if not any(after in inside for after in self.graph.successors(node))]
-            self.graph.add_edges_from((end, name) for end in ends[:1])
+        inside: dict[str, list[str]] = {}
+        for node in self.graph:
+            for container in _containers(str(node)):
+                inside.setdefault(container, []).append(node)
+        for name in names:
+            if name in self.graph or not name or name not in inside:
+                continue
+            own = set(inside[name])
+            for end in inside[name]:
+                if own.isdisjoint(self.graph.successors(end)):
+                    self.graph.add_edge(end, name)
+                    for container in _containers(name):
+                        inside.setdefault(container, []).append(name)
+                    break
 
     def position(self, layer: str | None) -> float:
         """0 at the input, 1 at the loss; 0.5 where the place is not known."""
@@ -50,23 +59,39 @@ class Flow:
         return self._depth[layer] / max(1, self._last)
 
     @cached_property
-    def _ancestors(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for node in nx.topological_sort(self.graph):
-            own: set[str] = set()
+    def _number(self) -> dict[str, int]:
+        return {node: number for number, node in enumerate(nx.topological_sort(self.graph))}
+
+    @cached_property
+    def _ancestors(self) -> dict[str, bytes]:
+        """For each node one bit per node, by number: whether data flows from that one to it."""
+        # Sets would take gigabytes where ten thousand modules follow each other.
+        bits: dict[str, int] = {}
+        for node in self._number:
+            own = 0
             for source in self.graph.predecessors(node):
-                own |= found[source]
-                own.add(source)
-            found[node] = own
-        return found
+                own |= bits[source] | 1 << self._number[source]
+            bits[node] = own
+        return {node: own.to_bytes(len(bits) // 8 + 1, "little") for node, own in bits.items()}
 
     def reaches(self, source: str | None, target: str | None) -> bool:
         """Whether data flows from one module's output to the other's; a module contains its own modules."""
-        if source is None or target is None or source == target:
+        return source is not None and self.reached_from((source,), target)
+
+    def reached_from(self, sources: Iterable[str], target: str | None) -> bool:
+        """Whether one of several modules ``reaches`` the target."""
+        if target is None:
             return False
-        if source in self._ancestors.get(target, ()):
-            return True
-        return target == "" or (source.startswith(target + ".") if target else False)
+        ancestors, numbers, inside = self._ancestors.get(target), self._number, target + "."
+        for source in sources:
+            if source == target:
+                continue
+            if target == "" or source.startswith(inside):
+                return True
+            number = numbers.get(source)
+            if ancestors is not None and number is not None and ancestors[number >> 3] >> (number & 7) & 1:
+                return True
+        return False
 
     def neighbours(self, layer: str, hops: int = NEIGHBOUR_HOPS) -> set[str]:
         """Modules within ``hops`` edges up or down, and the layer itself."""
@@ -88,6 +113,11 @@ def flow_of(run: Run) -> Flow:
     if found is None:
         found = _FLOWS[run] = Flow(run)
     return found
+
+
+def _containers(name: str) -> list[str]:
+    """``a`` and ``a.b`` for ``a.b.c``."""
+    return [name[:at] for at, letter in enumerate(name) if letter == "."]
 
 
 def _without_cycles(graph: nx.DiGraph) -> nx.DiGraph:

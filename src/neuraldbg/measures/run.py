@@ -301,8 +301,8 @@ class Run:
             for name, row in fact.data["parameters"].items():
                 seen[name] = seen.get(name, False) or bool(row[2])
         series = self.trace.series("parameter.has_gradient")
-        for index, name in enumerate(series.names):
-            seen[name] = seen.get(name, False) or bool(np.nanmax(series.values[:, index], initial=0.0) > 0)
+        for name, value in zip(series.names, series.largest.tolist()):
+            seen[name] = seen.get(name, False) or value > 0
         return seen
 
 

@@ -60,7 +60,7 @@ def parameters_outside_optimizers(run: Run) -> list[str]:
     if not run.membership or run.optimizer_steps == 0:
         return []
     norms = run.series("parameter.gradient_norm")
-    moving = {name for i, name in enumerate(norms.names) if np.nanmax(norms.values[:, i], initial=0.0) > 0}
+    moving = {name for name, value in zip(norms.names, norms.largest.tolist()) if value > 0}
     return [
         name
         for name, (trains, held, _) in run.membership.items()

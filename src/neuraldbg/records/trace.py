@@ -32,12 +32,12 @@ class Series:
 
     def column(self, place: str) -> tuple[IntArray, FloatArray]:
         """Steps and values of one place, without the rows in which it was not observed; both of shape (rows,)."""
-        for index, candidate in enumerate(self.places):
-            if candidate.name == place:
-                column = self.values[:, index]
-                seen = ~np.isnan(column)
-                return self.steps[seen], column[seen]
-        return np.empty(0, np.int64), np.empty(0)
+        index = self.position.get(place)
+        if index is None:
+            return np.empty(0, np.int64), np.empty(0)
+        column = self.values[:, index]
+        seen = ~np.isnan(column)
+        return self.steps[seen], column[seen]
 
     def of_kind(self, kind: str) -> Series:
         """The columns whose place is of one kind."""
@@ -51,14 +51,24 @@ class Series:
         return tuple(place.name for place in self.places)
 
     @cached_property
+    def position(self) -> dict[str, int]:
+        """Column of each place by its name; the first one where several have it."""
+        return {name: index for index, name in reversed(list(enumerate(self.names)))}
+
+    @cached_property
     def first(self) -> FloatArray:
         """The first observed value of each place; shape (places,)."""
-        out = np.full(self.values.shape[1], np.nan)
-        for index in range(self.values.shape[1]):
-            seen = np.flatnonzero(~np.isnan(self.values[:, index]))
-            if seen.size:
-                out[index] = self.values[seen[0], index]
-        return out
+        if not len(self.values):
+            return np.full(self.values.shape[1], np.nan)
+        row = np.argmax(~np.isnan(self.values), axis=0)
+        found: FloatArray = self.values[row, np.arange(self.values.shape[1])]
+        return found
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """The largest observed value of each place, and at least 0; shape (places,)."""
+        found: FloatArray = np.fmax.reduce(self.values, axis=0, initial=0.0)
+        return found
 
 
 @dataclass(frozen=True)

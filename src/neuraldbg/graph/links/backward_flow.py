@@ -53,4 +53,5 @@ def _hands_back(one: SemanticEvent, other: SemanticEvent, flow: Flow) -> bool:
         return about(other) == GRADIENT and one.layer is not None
     if is_activation(one) and set(layers_of(one)) & set(layers_of(other)):
         return True
-    return any(flow.reaches(layer, behind) for layer in layers_of(other) for behind in layers_of(one))
+    targets = layers_of(other)
+    return any(flow.reached_from(targets, behind) for behind in layers_of(one))

@@ -29,11 +29,11 @@ def links(events: Sequence[SemanticEvent], run: Run) -> Iterator[CausalLink]:
     flow, window = flow_of(run), reach(run.trace.steps)
     places = [(index, event) for index, event in enumerate(events) if is_activation(event) and event.layer is not None]
     for source, one in places:
-        makes = MAKES.get(one.to_state, {})
+        makes, covered = MAKES.get(one.to_state, {}), layers_of(one)
         for target, other in places:
             if source == target or other.to_state not in makes or not still_acts(one, other, window):
                 continue
             # The same layer: a state that turns into another, dead units into a prediction without differences.
             same = one.layer == other.layer and one.to_state != other.to_state
-            if same or any(flow.reaches(layer, other.layer) for layer in layers_of(one)):
+            if same or flow.reached_from(covered, other.layer):
                 yield link(source, target, events, "forward_flow", window, makes[other.to_state])

@@ -50,15 +50,20 @@ LARGE_TO_GRADIENT: Mapping[str, float] = {"exploding": 0.7, "non_finite": 0.6, "
 def links(events: Sequence[SemanticEvent], run: Run) -> Iterator[CausalLink]:
     window = reach(run.trace.steps)
     for source, one in enumerate(events):
+        if not (is_gradient(one) or _moves(one)):
+            continue
         for target, other in enumerate(events):
-            base = _base(one, other)
-            if base is not None and source != target and still_acts(one, other, window):
+            base = _base(one, other) if source != target and still_acts(one, other, window) else None
+            if base is not None:
                 yield link(source, target, events, "update", window, base)
+
+
+def _moves(one: SemanticEvent) -> bool:
+    return one.event_type == "optimizer_instability" and about(one) in (UPDATES, WEIGHTS)
 
 
 def _base(one: SemanticEvent, other: SemanticEvent) -> float | None:
     """How surely the one makes the other by way of a step, or None."""
-    moves = about(one) in (UPDATES, WEIGHTS) and one.event_type == "optimizer_instability"
     if is_gradient(one):
         if about(other) == UPDATES:
             return GRADIENT_TO_UPDATE.get(one.to_state, {}).get(other.to_state)
@@ -68,7 +73,7 @@ def _base(one: SemanticEvent, other: SemanticEvent) -> float | None:
         if one.to_state == "non_finite" == other.to_state:
             return 0.9
         return GRADIENT_TO_NEXT.get(other.to_state) if one.to_state == "exploding" else None
-    if not moves:
+    if not _moves(one):
         return None
     large = one.to_state in _LARGE
     if is_activation(other):

@@ -64,8 +64,8 @@ def links(events: Sequence[SemanticEvent], run: Run) -> Iterator[CausalLink]:
             continue
         # Initial weights are there once; what they make shows in the first steps.
         for target, other in enumerate(events):
-            base = _base(one, other, makes, flow)
-            if base is not None and source != target and still_acts(one, other, window):
+            base = _base(one, other, makes, flow) if source != target and still_acts(one, other, window) else None
+            if base is not None:
                 yield link(source, target, events, "wiring", window, base)
 
 

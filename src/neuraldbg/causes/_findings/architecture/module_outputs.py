@@ -129,7 +129,7 @@ def a_module_makes_non_finite_values(run: Run) -> Finding:
     half = run.series("module.half_precision")
     for column in columns:
         place = outputs.places[column]
-        if place.name in half.names and float(np.nanmax(half.values[:, half.names.index(place.name)])) == 16.0:
+        if place.name in half.position and float(np.nanmax(half.values[:, half.position[place.name]])) == 16.0:
             return absent()
         steps, read = inputs.column(place.name)
         at = read[steps == step]

@@ -17,7 +17,7 @@ def _called_often(run: Run, calls: Series) -> list[str]:
 
     One activation or dropout that serves all layers runs as often, and over depth, not over time.
     """
-    often = [name for index, name in enumerate(calls.names) if np.nanmax(calls.values[:, index]) >= 6]
+    often = [name for name, most in zip(calls.names, calls.largest.tolist()) if most >= 6]
     if not run.elements:
         return often
     return [name for name in often if any(parameter.startswith(f"{name}.") or not name for parameter in run.elements)]

@@ -25,18 +25,17 @@ def units_start_equal(run: Run) -> Finding:
         return unmeasured()
     norms, gradients = early(run.trace, "parameter.weight_norm", 2), late(run.trace, "parameter.gradient_norm")
     shapes = {p.name: p.details.get("shape", []) for p in run.trace.places if p.kind == "parameter"}
+    #: Owner and shape → a matrix that differs between its rows.
+    apart = {
+        (owner_of(name), tuple(shapes.get(name, []))): name
+        for name, values in weights.items()
+        if values.size and values[0] > 1e-2
+    }
     equal = []
     for name, values in weights.items():
         if len(shapes.get(name, [])) < 2 or shapes[name][0] < 2 or not values.size:
             continue
-        if any(
-            other != name
-            and owner_of(other) == owner_of(name)
-            and shapes.get(other) == shapes[name]
-            and spread.size
-            and spread[0] > 1e-2
-            for other, spread in weights.items()
-        ):
+        if apart.get((owner_of(name), tuple(shapes[name])), name) != name:
             # A spread beside a mean: the other one tells the units apart.
             continue
         if (

@@ -62,12 +62,16 @@ def _beside_frozen_children(run: Run, called: set[str]) -> set[str]:
     The output is what the frozen ones give: the parameters beside them, an adapter's, take no part.
     """
     flags, rows = run.series("module.output_requires_grad"), run.membership
-    found = set()
-    for index, name in enumerate(flags.names):
-        inner = [n for n in rows if name and owner_of(n).startswith(f"{name}.") and owner_of(n) in called]
-        if flags.first[index] == 0 and inner and not any(rows[n][0] for n in inner):
-            found.add(name)
-    return found
+    #: Module → whether anything trains in the called modules below it.
+    inner: dict[str, bool] = {}
+    for parameter, row in rows.items():
+        owner = owner_of(parameter)
+        if owner in called:
+            for at, letter in enumerate(owner):
+                if letter == ".":
+                    inner[owner[:at]] = inner.get(owner[:at], False) or bool(row[0])
+    first = flags.first
+    return {name for index, name in enumerate(flags.names) if first[index] == 0 and inner.get(name, True) is False}
 
 
 def _sometimes_reached(run: Run) -> set[str]:
@@ -220,7 +224,7 @@ def gradient_stops_at_flat_function(run: Run) -> Finding:
     if not gradients or not run.trace.flow:
         return unmeasured()
     graph = flow_graph(run.trace)
-    largest = {name: float(np.nanmax(gradients.values[:, i], initial=0.0)) for i, name in enumerate(gradients.names)}
+    largest = dict(zip(gradients.names, gradients.largest.tolist()))
     for edge in run.trace.flow:
         flat = next((name for name in edge.operations if name in _FLAT), None)
         if flat is None or edge.source not in graph:
